@@ -42,7 +42,8 @@ TROIKA_API(void) troika_dataset_options_init(troika_dataset_options *options, ui
 
 /**
  * Reads images and labels from two IDX files (the format of MNIST), plain or gzipped: images u8 [n,
- * h, w] or [n, c, h, w], labels u8 [n]. Samples are f32 [c, h, w].
+ * h, w] or [n, c, h, w], labels u8 [n]. Samples are f32 [c, h, w]. If `labels_path` is NULL or
+ * empty, samples have no targets: they are for prediction.
  *
  * Owned: destroy `*out_dataset` with `troika_dataset_destroy`.
  *

@@ -599,8 +599,12 @@ TROIKA_API(troika_status) troika_trainer_explain(troika_trainer trainer, int64_t
 
 /**
  * Writes the trace of the last step, one line per event: "replica begin_us end_us name", in
- * microseconds since the begin of the first event. Needs `collect_trace`. The rules for the buffer
- * are those of `troika_model_print`.
+ * microseconds and their tenths since the begin of the first event. Needs `collect_trace`. The
+ * rules for the buffer are those of `troika_model_print`.
+ *
+ * If one GPU is attached, the times of its launches are its own, taken by events around each;
+ * launches run one after another. With several ranks the times are the host's, which starts a GPU's
+ * launches ahead.
  *
  * Errors: NOT_INITIALIZED without a trace, INVALID_ARGUMENT (a capacity below 0), BUSY. One thread
  * per trainer at a time.
@@ -627,8 +631,9 @@ TROIKA_API(troika_status) troika_trainer_trace(troika_trainer trainer, char *buf
  *   those that overlap. On GPUs a collective lasts until the end of its wait.
  *
  * Times are in microseconds since the begin of the first event. Arrows connect the two ends of a
- * message. `args` has the kind of an event, and its kernel, operations and bytes if they are known.
- * Names and `args` may change in later versions.
+ * message. `args` has the kind of an event, and its kernel, operations and bytes if they are known:
+ * of a launch, the bytes that it reads or writes, each once. The times of launches are those of
+ * `troika_trainer_trace`. Names and `args` may change in later versions.
  *
  * With a group the call is collective, each process with a `file`; rank 0 writes its file, and an
  * error reaches all. Processes of one machine have one clock. The clocks of other machines are

@@ -65,9 +65,8 @@ troika_status troika_dataset_open_idx(troika_context context, const char* images
     *required(out_dataset, kFunction, "out_dataset") = nullptr;
     check_handle(context, kFunction, "context");
     required(images_path, kFunction, "images_path");
-    required(labels_path, kFunction, "labels_path");
     const ImageTransform transform = read_transform(options, kFunction);
-    *out_dataset = make_handle(context, open_idx(images_path, labels_path, transform), kFunction);
+    *out_dataset = make_handle(context, open_idx(images_path, labels_path ? labels_path : "", transform), kFunction);
   });
 }
 

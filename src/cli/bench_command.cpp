@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/auto_mesh.h"
+#include "cli/ceilings.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/data_source.h"
@@ -33,23 +34,27 @@ struct BenchOptions {
   OptimizerOptions optimizer;
   bool profile = false, in_turn = false;
   std::string trace;  // file for the trace of a step; empty: none
-  int epochs = 0;    // above 0: so many epochs of `data`, after the windows
-  DataOptions data;  // only its directory
+  int epochs = 0;     // above 0: so many epochs of `data`, after the windows
+  DataOptions data;   // only its directory
   MeshOptions mesh;
   RecomputeOptions recompute;
   ReplicationOptions replication;
 };
 
-// Images of the size of the model's default input.
+// Images of the model's default input, or of --size.
 struct ImageSpec {
   int64_t dims[3];
   int32_t classes;
 };
 
-ImageSpec image_spec(const BenchOptions& options) {
-  const bool is_imagenet = options.model.rfind("resnet", 0) == 0;
-  const int64_t size = options.size > 0 ? options.size : is_imagenet ? 224 : 28;
-  return {{is_imagenet ? 3 : 1, size, size}, is_imagenet ? 1000 : 10};
+ImageSpec image_spec(const Context& context, const BenchOptions& options) {
+  const Model model = create_model(context, options.model, TROIKA_MODEL_OPTIONS_INIT);
+  troika_model_info info = TROIKA_MODEL_INFO_INIT;
+  call(troika_model_describe, model.get(), &info);
+  if (info.input_rank != 3) throw Failure("bench measures models of images, '" + options.model + "' reads tokens");
+  const int64_t height = options.size > 0 ? options.size : info.input_dims[1];
+  const int64_t width = options.size > 0 ? options.size : info.input_dims[2];
+  return {{info.input_dims[0], height, width}, static_cast<int32_t>(info.output_dims[0])};
 }
 
 Loader create_loader(const Context& context, const BenchOptions& options, const ImageSpec& spec, int batches) {
@@ -142,15 +147,23 @@ double total_mib(const troika_memory_info& memory) {
          (1 << 20);
 }
 
-// Runs as many steps as a window has, and waits for each.
-std::string profile_of(const Trainer& trainer, const std::vector<Batch>& batches, const BenchOptions& options) {
+// A trainer that collects traces runs as many steps as a window has, and waits for each.
+// `step_seconds`: of a step without a trace.
+std::string profile_of(const Context& context, const Trainer& trainer, const std::vector<troika_device>& devices,
+                       const std::vector<Batch>& batches, const BenchOptions& options, double step_seconds) {
+  run_steps(trainer, batches, kFirstSteps);
   Profile profile;
   for (int step = 0; step < options.steps; ++step) {
     troika_step_result result = TROIKA_STEP_RESULT_INIT;
     call(troika_trainer_step, trainer.get(), batches[static_cast<size_t>(step) % batches.size()].get(), &result);
     profile.add(trainer);
   }
-  return profile.table();
+  profile.describe_launches(trainer);
+  const int32_t precision = parse_precision(options.precision);
+  const int32_t dtype = precision == TROIKA_PRECISION_BF16  ? TROIKA_DTYPE_BF16
+                        : precision == TROIKA_PRECISION_F16 ? TROIKA_DTYPE_F16
+                                                            : TROIKA_DTYPE_F32;
+  return profile.table(measure_ceilings(context, devices.front(), dtype), step_seconds);
 }
 
 int bench(const Command& command, BenchOptions& options) {
@@ -166,11 +179,12 @@ int bench(const Command& command, BenchOptions& options) {
   const int32_t precision = parse_precision(options.precision);
   const Job job;
   if (!job.is_alone() && (options.epochs > 0 || options.profile))
-    throw Failure(formatted("%s is for one process; this job has %d", options.profile ? "--profile" : "--epochs", job.size()));
+    throw Failure(
+        formatted("%s is for one process; this job has %d", options.profile ? "--profile" : "--epochs", job.size()));
   const Context context = create_context(threads_of_process(options.threads));
   const std::vector<troika_device> devices = parse_devices(context, "--devices", options.devices);
   if (job.is_alone()) check_mesh(options.mesh, devices.size());
-  const ImageSpec spec = image_spec(options);
+  const ImageSpec spec = image_spec(context, options);
   troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
   model_options.classes = spec.classes;
   model_options.input_channels = spec.dims[0];
@@ -178,7 +192,7 @@ int bench(const Command& command, BenchOptions& options) {
   const Model model = create_model(context, options.model, model_options);
   troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
   trainer_options.precision = precision;
-  trainer_options.collect_trace = options.profile || !options.trace.empty();
+  trainer_options.collect_trace = !options.trace.empty();
   trainer_options.launches_in_turn = options.in_turn;
   trainer_options.group = job.group();
   set_mesh(options.mesh, trainer_options);
@@ -226,11 +240,17 @@ int bench(const Command& command, BenchOptions& options) {
   const std::string others = job.is_alone() ? "" : formatted(" in each of %d processes", job.size());
   std::cout << formatted(
       "%s batch %d %s %s: %.0f img/s (%.0f-%.0f), %.2f ms/step, arena %.1f MiB, memory %.1f MiB, ready in %.2f s%s\n",
-      options.model.c_str(), options.batch, options.precision.c_str(), (format_devices(devices) + others + mesh).c_str(),
-      rates.median, rates.least, rates.most, 1000.0 * options.batch / rates.median,
-      static_cast<double>(memory.arena_bytes) / (1 << 20), total_mib(memory), ready, samples.c_str());
+      options.model.c_str(), options.batch, options.precision.c_str(),
+      (format_devices(devices) + others + mesh).c_str(), rates.median, rates.least, rates.most,
+      1000.0 * options.batch / rates.median, static_cast<double>(memory.arena_bytes) / (1 << 20), total_mib(memory),
+      ready, samples.c_str());
   if (options.epochs > 0) std::cout << measure_epochs(real, trainer, options, rates.median);
-  if (options.profile) std::cout << profile_of(trainer, batches, options);
+  if (!options.profile) return 0;
+  trainer = Trainer();
+  trainer_options.collect_trace = 1;
+  call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &trainer_options,
+       trainer.out());
+  std::cout << profile_of(context, trainer, devices, batches, options, options.batch / rates.median);
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/chart.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/device_list.h"
 #include "cli/epoch_history.h"
 #include "cli/files.h"
 #include "cli/line_width.h"
@@ -26,16 +27,16 @@ struct CompareArguments {
 
 // A column of metrics.csv that can be drawn.
 struct Metric {
-  const char* name;
+  const char *name, *words;
   double EpochMetrics::*value;
   bool is_accuracy;
 };
-constexpr Metric kMetrics[] = {{"test_accuracy", &EpochMetrics::test_accuracy, true},
-                               {"train_accuracy", &EpochMetrics::train_accuracy, true},
-                               {"test_loss", &EpochMetrics::test_loss, false},
-                               {"loss", &EpochMetrics::loss, false},
-                               {"images_per_second", &EpochMetrics::images_per_second, false},
-                               {"learning_rate", &EpochMetrics::learning_rate, false}};
+constexpr Metric kMetrics[] = {{"test_accuracy", "test accuracy", &EpochMetrics::test_accuracy, true},
+                               {"train_accuracy", "training accuracy", &EpochMetrics::train_accuracy, true},
+                               {"test_loss", "test loss", &EpochMetrics::test_loss, false},
+                               {"loss", "training loss", &EpochMetrics::loss, false},
+                               {"images_per_second", "images/s", &EpochMetrics::images_per_second, false},
+                               {"learning_rate", "learning rate", &EpochMetrics::learning_rate, false}};
 
 const Metric& find_metric(const std::string& name) {
   std::string names;
@@ -50,14 +51,27 @@ struct ComparedRun {
   std::string name;
   TrainOptions options;
   std::vector<EpochMetrics> rows;
+  int processes = 1;
 
   explicit ComparedRun(const std::string& folder_name) : name(folder_name) {
     const RunFolder folder{path_of(folder_name)};
     options = read_run_options(folder);
+    processes = processes_of_run(folder);
     rows = read_metrics(folder.metrics(), options.epochs);
     if (rows.empty()) throw Failure("'" + name + "' has no epochs in metrics.csv yet");
   }
   bool is_text() const { return options.data.is_text(); }
+  // "d2l_lenet, batch 256, adam, lr 0.001, cpu:0..3 of each of 2 processes as 4x2x1".
+  std::string described() const {
+    std::string out = formatted("%s, batch %d, %s, lr %g, %s", shown_model(options.model).c_str(), options.batch,
+                                options.optimizer.name.c_str(), options.optimizer.learning_rate,
+                                short_devices(options.devices).c_str());
+    if (processes > 1) out += formatted(" of each of %d processes", processes);
+    if (!options.mesh.mesh.empty()) out += " as " + options.mesh.mesh;
+    out += options.mesh.shares_text();
+    if (options.precision != "f32") out += ", " + options.precision;
+    return out;
+  }
 };
 
 std::string table_cell(double value, int decimals) {
@@ -72,13 +86,11 @@ std::string table_of(const std::vector<ComparedRun>& runs) {
   for (const ComparedRun& run : runs) {
     const EpochMetrics& last = run.rows.back();
     const EpochMetrics* const best = best_epoch(run.rows, run.is_text());
-    out += formatted("%-*s %7zu %9s %9s %6s %10s %8s  %s, batch %d, %s, lr %g, %s\n", width, run.name.c_str(),
-                     run.rows.size(), table_cell(last.test_loss, 4).c_str(), table_cell(last.test_accuracy, 4).c_str(),
+    out += formatted("%-*s %7zu %9s %9s %6s %10s %8s  %s\n", width, run.name.c_str(), run.rows.size(),
+                     table_cell(last.test_loss, 4).c_str(), table_cell(last.test_accuracy, 4).c_str(),
                      best ? table_cell(best->test_accuracy, 4).c_str() : "-",
                      best ? std::to_string(best->epoch).c_str() : "-",
-                     table_cell(training_seconds(run.rows, run.rows.size() - 1), 1).c_str(),
-                     shown_model(run.options.model).c_str(), run.options.batch, run.options.optimizer.name.c_str(),
-                     run.options.optimizer.learning_rate, run.options.devices.c_str());
+                     table_cell(training_seconds(run.rows, run.rows.size() - 1), 1).c_str(), run.described().c_str());
   }
   return out;
 }
@@ -87,7 +99,7 @@ int compare(const CompareArguments& arguments) {
   const Metric& metric = find_metric(arguments.metric);
   std::vector<ComparedRun> runs;
   for (const std::string& name : arguments.runs) runs.emplace_back(name);
-  Chart chart{{formatted("%s of %zu runs", metric.name, runs.size())}, "", "epoch", metric.name, {}};
+  Chart chart{{formatted("%s of %zu runs", metric.words, runs.size())}, "", "epoch", metric.words, {}};
   if (metric.is_accuracy) chart.least_span = 0.2, chart.lowest = 0, chart.highest = 1;
   for (const ComparedRun& run : runs) {
     chart.series.push_back({run.name, {}});

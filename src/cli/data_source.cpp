@@ -2,6 +2,7 @@
 #include "cli/data_source.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -34,15 +35,6 @@ troika_dataset_info describe(const Dataset& dataset) {
   return info;
 }
 
-// Returns the samples [first, first + count).
-Dataset subset(const Dataset& dataset, int64_t first, int64_t count) {
-  std::vector<int64_t> indices(static_cast<size_t>(count));
-  std::iota(indices.begin(), indices.end(), first);
-  Dataset out;
-  call(troika_dataset_subset, dataset.get(), indices.data(), count, out.out());
-  return out;
-}
-
 Samples open_synthetic(const Context& context, const DataOptions& options, Split split) {
   const int64_t n_train = options.synthetic, n_test = synthetic_test_samples(n_train);
   const int64_t size = options.resize > 0 ? options.resize : kSyntheticSize;
@@ -64,11 +56,25 @@ std::string images_file(const std::filesystem::path& directory, Split split) {
   return std::filesystem::exists(plain) ? text_of(plain) : text_of(plain) + ".gz";
 }
 
+// Returns the names of CIFAR's classes, which are in a file of their own; empty: there is none.
+std::vector<std::string> names_of_cifar(const std::filesystem::path& directory, const troika_dataset_info& info) {
+  constexpr const char* kFiles[] = {"batches.meta.txt", "cifar-10-batches-bin/batches.meta.txt", "fine_label_names.txt",
+                                    "cifar-100-binary/fine_label_names.txt"};
+  if (info.rank != 3 || info.dims[0] != 3) return {};  // those of MNIST are grey
+  for (const char* file : kFiles) {
+    if (!std::filesystem::is_regular_file(directory / file)) continue;
+    std::vector<std::string> names;
+    for (std::string& name : split(read_file(directory / file), '\n')) {
+      if (name.ends_with('\r')) name.pop_back();
+      if (!name.empty()) names.push_back(std::move(name));
+    }
+    return std::ssize(names) < info.classes ? std::vector<std::string>() : names;
+  }
+  return {};
+}
+
 Samples open_directory(const Context& context, const DataOptions& options, Split split) {
-  troika_dataset_options transforms = TROIKA_DATASET_OPTIONS_INIT;
-  if (options.resize > 0) transforms.resize_height = transforms.resize_width = options.resize;
-  transforms.mean = options.mean;
-  transforms.std = options.std;
+  const troika_dataset_options transforms = transforms_of(options);
   Samples samples;
   const std::string directory = options.resolved_directory();
   call(troika_dataset_open_directory, context.get(), directory.c_str(), split == Split::train ? "train" : "test",
@@ -76,6 +82,7 @@ Samples open_directory(const Context& context, const DataOptions& options, Split
   samples.info = describe(samples.dataset);
   if (samples.info.n == 0)
     throw Failure("'" + images_file(path_of(directory), split) + "' is empty; need at least 1 image");
+  samples.class_names = names_of_cifar(path_of(directory), samples.info);
   return samples;
 }
 
@@ -86,7 +93,9 @@ Samples open_pictures(const Context& context, const DataOptions& options, Split 
   Samples samples;
   samples.dataset = std::move(folder.dataset);
   samples.info = describe(samples.dataset);
-  samples.info.classes = folder.classes;
+  samples.info.classes = static_cast<int64_t>(folder.classes.size());
+  samples.class_names = std::move(folder.classes);
+  samples.files = std::move(folder.files);
   return samples;
 }
 
@@ -123,6 +132,42 @@ Samples open_split(const Context& context, const DataOptions& options, Split spl
   return options.synthetic > 0 ? open_synthetic(context, options, split) : open_directory(context, options, split);
 }
 
+using Places = std::array<std::vector<int64_t>, 2>;
+
+// Returns the samples that a split puts in each part. The library keeps no such list, so samples
+// whose labels are their places are divided in the same way.
+Places places_of_split(const Context& context, int64_t first, int64_t second, uint64_t seed) {
+  const int64_t n = first + second, sizes[] = {first, second};
+  std::vector<int32_t> numbers(static_cast<size_t>(n));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  troika_arrays arrays = TROIKA_ARRAYS_INIT;
+  arrays.inputs = numbers.data();
+  arrays.dtype = TROIKA_DTYPE_I32;
+  arrays.n = n;
+  arrays.targets = numbers.data();
+  arrays.target_dtype = TROIKA_DTYPE_I32;
+  Dataset whole, parts[2];
+  call(troika_dataset_create_from, context.get(), static_cast<const troika_arrays*>(&arrays), whole.out());
+  troika_dataset handles[2];
+  call(troika_dataset_split, whole.get(), &sizes[0], 2, 1, seed, &handles[0]);
+  Places places;
+  for (size_t part = 0; part < places.size(); ++part) {
+    *parts[part].out() = handles[part];
+    troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+    options.batch = static_cast<int32_t>(std::min<int64_t>(sizes[part], 4096));
+    Loader loader;
+    call(troika_loader_create, handles[part], &options, loader.out());
+    while (std::ssize(places[part]) < sizes[part]) {
+      troika_batch batch = nullptr;
+      call(troika_loader_next, loader.get(), &batch);
+      troika_batch_info lent = TROIKA_BATCH_INFO_INIT;
+      call(troika_batch_describe, batch, &lent);
+      places[part].insert(places[part].end(), lent.labels, lent.labels + lent.n);
+    }
+  }
+  return places;
+}
+
 // Divides the training samples in an order of their own, so that classes are mixed.
 TrainingSamples open_held_out(const Context& context, DataOptions options) {
   constexpr uint64_t kSeed = 1;  // all runs hold out the same samples
@@ -136,26 +181,16 @@ TrainingSamples open_held_out(const Context& context, DataOptions options) {
   const int64_t sizes[] = {whole.info.n - held, held};
   troika_dataset parts[2];
   call(troika_dataset_split, whole.dataset.get(), &sizes[0], 2, 1, kSeed, &parts[0]);
+  const Places places = whole.files.empty() ? Places() : places_of_split(context, sizes[0], sizes[1], kSeed);
   TrainingSamples samples;
   samples.train.info = samples.test.info = whole.info;
+  samples.train.class_names = samples.test.class_names = whole.class_names;
   for (auto [part, own] : {std::pair{0, &samples.train}, {1, &samples.test}}) {
     *own->dataset.out() = parts[part];
     own->info.n = sizes[part];
+    for (const int64_t i : places[static_cast<size_t>(part)]) own->files.push_back(whole.files[static_cast<size_t>(i)]);
   }
   return samples;
-}
-
-void check_data(const DataOptions& options) {
-  if (options.synthetic < 0) refuse_value("--synthetic", options.synthetic, "at least 1, or 0 for none");
-  if (options.resize < 0) refuse_value("--resize", options.resize, "at least 1, or 0 for none");
-  if (options.resize > kMaxImageSize) refuse_value("--resize", options.resize, formatted("at most %d", kMaxImageSize));
-  if (!std::isfinite(options.mean)) refuse_value("--mean", options.mean, "a finite number");
-  if (!(options.std > 0) || std::isinf(options.std)) refuse_value("--std", options.std, "a finite number above 0");
-  if (options.classes < 0) refuse_value("--classes", options.classes, "at least 1, or 0 for the default");
-  if (options.limit_train < 0) refuse_value("--limit-train", options.limit_train, "at least 1, or 0 for all");
-  if (options.limit_test < 0) refuse_value("--limit-test", options.limit_test, "at least 1, or 0 for all");
-  if (!(options.hold_out >= 0 && options.hold_out < 1))
-    refuse_value("--hold-out", options.hold_out, "a number from 0 to below 1");
 }
 
 // Returns the first samples, if `limit` is above 0 and below their number.
@@ -163,11 +198,28 @@ Samples limited(Samples samples, int64_t limit) {
   if (limit > 0 && limit < samples.info.n) {
     samples.dataset = subset(samples.dataset, 0, limit);
     samples.info.n = limit;
+    if (!samples.files.empty()) samples.files.resize(static_cast<size_t>(limit));
   }
   return samples;
 }
 
 }  // namespace
+
+Dataset subset(const Dataset& dataset, int64_t first, int64_t count) {
+  std::vector<int64_t> indices(static_cast<size_t>(count));
+  std::iota(indices.begin(), indices.end(), first);
+  Dataset out;
+  call(troika_dataset_subset, dataset.get(), indices.data(), count, out.out());
+  return out;
+}
+
+troika_dataset_options transforms_of(const DataOptions& options) {
+  troika_dataset_options transforms = TROIKA_DATASET_OPTIONS_INIT;
+  if (options.resize > 0) transforms.resize_height = transforms.resize_width = options.resize;
+  transforms.mean = options.mean;
+  transforms.std = options.std;
+  return transforms;
+}
 
 bool DataOptions::is_text() const { return synthetic == 0 && std::filesystem::is_regular_file(path_of(directory)); }
 
@@ -216,6 +268,29 @@ void add_data_options(const Command& command, DataOptions& options, bool with_tr
   command.option("--limit-test", options.limit_test, "Use only the first N test samples", "N");
 }
 
+void check_data(const DataOptions& options) {
+  if (options.synthetic < 0) refuse_value("--synthetic", options.synthetic, "at least 1, or 0 for none");
+  if (options.resize < 0) refuse_value("--resize", options.resize, "at least 1, or 0 for none");
+  if (options.resize > kMaxImageSize) refuse_value("--resize", options.resize, formatted("at most %d", kMaxImageSize));
+  if (!std::isfinite(options.mean)) refuse_value("--mean", options.mean, "a finite number");
+  if (!(options.std > 0) || std::isinf(options.std)) refuse_value("--std", options.std, "a finite number above 0");
+  if (options.classes < 0) refuse_value("--classes", options.classes, "at least 1, or 0 for the default");
+  if (options.limit_train < 0) refuse_value("--limit-train", options.limit_train, "at least 1, or 0 for all");
+  if (options.limit_test < 0) refuse_value("--limit-test", options.limit_test, "at least 1, or 0 for all");
+  if (!(options.hold_out >= 0 && options.hold_out < 1))
+    refuse_value("--hold-out", options.hold_out, "a number from 0 to below 1");
+}
+
+void check_class_names(const std::vector<std::string>& of_data, const std::vector<std::string>& of_run) {
+  if (of_data.empty() || of_run.empty() || of_data == of_run) return;
+  throw Failure("the data have the classes " + listed(of_data) + ", the run has " + listed(of_run) +
+                "; give data of the same classes");
+}
+
+std::string name_of_class(const std::vector<std::string>& names, int64_t number) {
+  return number >= 0 && number < std::ssize(names) ? names[static_cast<size_t>(number)] : std::to_string(number);
+}
+
 Samples open_samples(const Context& context, const DataOptions& options, Split split) {
   check_data(options);
   if (options.is_text()) return open_text(context, options, split);
@@ -228,8 +303,18 @@ Samples open_samples(const Context& context, const DataOptions& options, Split s
 
 TrainingSamples open_training_samples(const Context& context, const DataOptions& options) {
   check_data(options);
-  if (options.hold_out == 0 || options.is_text())
-    return {open_samples(context, options, Split::train), open_samples(context, options, Split::test)};
+  if (options.hold_out == 0 || options.is_text()) {
+    Samples train = open_samples(context, options, Split::train);
+    try {
+      return {std::move(train), open_samples(context, options, Split::test)};
+    } catch (const Failure& failure) {
+      const std::string_view what = failure.what();
+      const bool is_missing = what.find(" neither ") != what.npos || what.find("has no folder test") != what.npos;
+      if (!is_missing) throw;
+      throw Failure(std::string(what) +
+                    "; or give --hold-out 0.1, which tests with a part of the training samples");
+    }
+  }
   TrainingSamples both = open_held_out(context, options);
   return {limited(std::move(both.train), options.limit_train), limited(std::move(both.test), options.limit_test)};
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/augmentation.h"
 #include "cli/client.h"
@@ -66,11 +67,23 @@ void add_data_options(const Command& command, DataOptions& options, bool with_tr
 struct Samples {
   Dataset dataset;
   troika_dataset_info info = TROIKA_DATASET_INFO_INIT;  // of the dataset; classes as in the whole split
+  std::vector<std::string> class_names;                 // in the order of labels; empty: classes have none
+  std::vector<std::string> files;                       // of pictures, in the dataset's order; else empty
+  std::vector<std::string> folders;                     // of a user's own pictures: the names of their classes
 
   bool is_text() const { return info.dtype == TROIKA_DTYPE_I32; }
 };
 
 enum class Split { train, test };
+
+// Throws Failure for an option that no data can have.
+void check_data(const DataOptions& options);
+
+// Throws Failure if the data and a run name their classes differently. Empty: there are no names.
+void check_class_names(const std::vector<std::string>& of_data, const std::vector<std::string>& of_run);
+
+// Returns the name of a class, or its number if it has no name.
+std::string name_of_class(const std::vector<std::string>& names, int64_t number);
 
 Samples open_samples(const Context& context, const DataOptions& options, Split split);
 
@@ -80,6 +93,11 @@ struct TrainingSamples {
 };
 
 TrainingSamples open_training_samples(const Context& context, const DataOptions& options);
+
+// Returns the samples [first, first + count).
+Dataset subset(const Dataset& dataset, int64_t first, int64_t count);
+// Returns the options by which the library prepares images.
+troika_dataset_options transforms_of(const DataOptions& options);
 
 // Creates a model of the zoo. Throws Failure if `argument` of the command line is the name of none,
 // with a guess.

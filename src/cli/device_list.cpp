@@ -66,6 +66,18 @@ std::string short_devices(const std::vector<troika_device>& devices) {
   return out;
 }
 
+std::string short_devices(const std::string& text) {
+  std::vector<troika_device> devices;
+  for (const std::string& part : split(text, ',')) {
+    troika_device device = {TROIKA_DEVICE_CPU, 0};
+    const bool is_gpu = std::sscanf(part.c_str(), "cuda:%d", &device.index) == 1;
+    if (!is_gpu && std::sscanf(part.c_str(), "cpu:%d", &device.index) != 1) return text;
+    if (is_gpu) device.kind = TROIKA_DEVICE_CUDA;
+    devices.push_back(device);
+  }
+  return short_devices(devices);
+}
+
 std::string format_devices(const std::vector<troika_device>& devices) {
   std::string out;
   for (const troika_device& device : devices) out += (out.empty() ? "" : ",") + format_device(device);

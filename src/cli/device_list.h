@@ -15,6 +15,9 @@ std::string format_device(troika_device device);
 // Returns the devices with runs of neighbours cut short: "cpu:0..7".
 std::string short_devices(const std::vector<troika_device>& devices);
 
+// The same of a list as text; "all" stays as it is.
+std::string short_devices(const std::string& text);
+
 std::string format_devices(const std::vector<troika_device>& devices);
 
 }  // namespace troika::cli

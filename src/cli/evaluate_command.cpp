@@ -41,7 +41,8 @@ int64_t check_scores(const Model& model, const Samples& test, EvaluateArguments&
 }
 
 // Predicts all samples again, and scores the outputs by class.
-void score(const Trainer& trainer, const Samples& test, int64_t classes, const EvaluateArguments& arguments) {
+void score(const Trainer& trainer, const Samples& test, int64_t classes, const std::vector<std::string>& names,
+           const EvaluateArguments& arguments) {
   const Loader loader = create_loader(test, {.batch = arguments.evaluated.batch});
   std::vector<float> outputs(static_cast<size_t>(test.info.n * classes));
   call(troika_trainer_predict_loader, trainer.get(), loader.get(), outputs.data(),
@@ -54,7 +55,8 @@ void score(const Trainer& trainer, const Samples& test, int64_t classes, const E
     call(troika_batch_describe, batch, &lent);
     labels.insert(labels.end(), lent.labels, lent.labels + lent.n);
   }
-  const ClassifierScores scores = compute_scores(outputs, labels, arguments.top);
+  ClassifierScores scores = compute_scores(outputs, labels, arguments.top);
+  scores.names = names;
   std::cout << describe(scores) << "\n";
   write_scores(scores, arguments.scores);
 }
@@ -66,6 +68,7 @@ int evaluate(const Command& command, EvaluateArguments& arguments) {
   const Context context = create_context(options.threads);
   const std::vector<troika_device> devices = parse_devices(context, "--devices", options.devices);
   const Samples test = open_samples(context, options.data, Split::test);
+  const std::vector<std::string> names = names_of_classes(options, test);
   const Model model = open_evaluated(context, options, test.info);
   const bool has_scores = !arguments.scores.empty();
   const int64_t classes = has_scores ? check_scores(model, test, arguments) : 0;
@@ -83,7 +86,7 @@ int evaluate(const Command& command, EvaluateArguments& arguments) {
                          perplexity.c_str(), with_commas(metrics.samples).c_str(),
                          with_commas(std::llround(static_cast<double>(metrics.samples) / metrics.seconds)).c_str(),
                          test.is_text() ? "seq" : "img");
-  if (has_scores) score(trainer, test, classes, arguments);
+  if (has_scores) score(trainer, test, classes, names, arguments);
   return 0;
 }
 

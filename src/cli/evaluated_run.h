@@ -2,10 +2,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/client.h"
 #include "cli/command_line.h"
 #include "cli/data_source.h"
+#include "cli/image_folder.h"
 #include "cli/weights.h"
 
 namespace troika::cli {
@@ -15,7 +17,9 @@ struct EvaluatedRun {
   DataOptions data;
   std::string model, weights, devices = "cpu:0";
   WeightNames weight_names;
-  std::string precision = "f32";  // of the run
+  std::string precision = "f32";         // of the run
+  std::vector<std::string> class_names;  // of the run; empty: it has none
+  ImageForm run_form;                    // of the run's samples; channels 0: not known
   int batch = 256, threads = 0;
 };
 
@@ -28,5 +32,12 @@ void complete_evaluated(const Command& command, EvaluatedRun& options);
 // Creates the model with --classes outputs, or as many as its weights file has, and loads the
 // weights.
 Model open_evaluated(const Context& context, const EvaluatedRun& options, troika_dataset_info info);
+
+// Returns the form of the images that the model reads, if the run or the model's file has it.
+ImageForm input_form(const Context& context, const EvaluatedRun& options);
+
+// Returns the names of the classes: the run's, or else those of the data. Empty: there are none.
+// Throws Failure if the run and the data have different names.
+std::vector<std::string> names_of_classes(const EvaluatedRun& options, const Samples& samples);
 
 }  // namespace troika::cli

@@ -10,8 +10,9 @@ namespace troika::cli {
 struct HeatMap {
   std::string title;
   std::string row_label, column_label;
-  int64_t size = 0;             // rows, and columns
-  std::vector<int64_t> counts;  // [size, size]
+  int64_t size = 0;                // rows, and columns
+  std::vector<int64_t> counts;     // [size, size]
+  std::vector<std::string> names;  // of rows and columns: [size]
 };
 
 // The map as one SVG document.

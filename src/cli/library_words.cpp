@@ -38,7 +38,7 @@ constexpr std::pair<std::string_view, std::string_view> kNames[] = {
     {"schedule_period", "--schedule-period"},
     {"schedule_power", "--power"},
     {"schedule_rise", "--rise"},
-    {"share_count", "--shares"},
+    {"share_count", "the count of --shares"},
     {"shares", "--shares"},
     {"shard_optimizer", "--shard-optimizer"},
     {"strip_prefix", "--strip-prefix"},

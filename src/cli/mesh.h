@@ -18,6 +18,8 @@ struct MeshOptions {
 
   bool is_auto() const { return mesh == "auto"; }
   bool measures_shares() const { return shares == "auto"; }
+  // " with shares 3,1" after a name; empty: one part, or parts of one size.
+  std::string shares_text() const { return shares.find(',') == std::string::npos ? "" : " with shares " + shares; }
 };
 
 void add_mesh_options(const Command& command, MeshOptions& options);

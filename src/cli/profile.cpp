@@ -2,11 +2,37 @@
 #include "cli/profile.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "cli/files.h"
 #include "cli/text.h"
+#include "core/path.h"
 
 namespace troika::cli {
+namespace {
+
+// A file that ends with this object.
+struct TemporaryFile {
+  std::filesystem::path path;
+  explicit TemporaryFile(const std::string& name) : path(std::filesystem::temp_directory_path() / name) {}
+  ~TemporaryFile() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+};
+
+double rate(double amount, double milliseconds) { return milliseconds > 0 ? 1000 * amount / milliseconds : 0; }
+
+// "  1393 GB/s  46 %", or blanks if there is no amount.
+std::string rate_text(double amount, double milliseconds, double ceiling, const char* unit) {
+  if (amount == 0) return std::string(20, ' ');
+  return formatted("%8.0f %-6s %3.0f %%", rate(amount, milliseconds) / 1e9, unit,
+                   ceiling > 0 ? 100 * rate(amount, milliseconds) / ceiling : 0);
+}
+
+}  // namespace
 
 void Profile::add(const Trainer& trainer) {
   int64_t size = 0;
@@ -32,15 +58,67 @@ void Profile::add(const Trainer& trainer) {
   }
 }
 
-std::string Profile::table() const {
-  std::string result;
+void Profile::describe_launches(const Trainer& trainer) {
+  const TemporaryFile file(formatted("troika-profile-%p.json", static_cast<const void*>(this)));
+  call(troika_trainer_save_trace, trainer.get(), text_of(file.path).c_str());
+  const auto trace = nlohmann::json::parse(read_file(file.path));
+  std::vector<const nlohmann::json*> launches;  // replica after replica, in their order
+  for (const auto& event : trace.at("traceEvents"))
+    if (event.value("cat", "") == "launch") launches.push_back(&event);
+  auto next = launches.begin();
+  for (auto& [replica, events] : replicas_)
+    for (Event& event : events) {
+      if (next == launches.end() || (*next)->at("name") != event.name) continue;
+      const auto& args = (*next)->at("args");
+      event.kernel = args.value("kernel", "");
+      event.bytes = args.value("bytes", 0.0);
+      event.operations = args.value("operations", 0.0);
+      ++next;
+    }
+}
+
+// The columns of a launch, or of a sum, before its name.
+std::string Profile::row(const Event& event, const Ceilings& ceilings, double sum) {
+  return formatted("%9.3f ms %5.1f %% ", event.milliseconds, 100 * event.milliseconds / sum) +
+         rate_text(event.bytes, event.milliseconds, ceilings.bytes_per_second, "GB/s") +
+         rate_text(event.operations, event.milliseconds, ceilings.operations_per_second, "GFLOPS") + "  ";
+}
+
+std::string Profile::sums_by_kind(const std::vector<Event>& events, const Ceilings& ceilings, double sum) {
+  std::map<std::string, Event> kinds;
+  std::map<std::string, int> counts;
+  for (const Event& event : events) {
+    const std::string kind = event.name.substr(0, event.name.find(' '));
+    Event& total = kinds[kind];
+    total.name = kind;
+    total.milliseconds += event.milliseconds;
+    total.bytes += event.bytes;
+    total.operations += event.operations;
+    ++counts[kind];
+  }
+  std::vector<Event> sorted;
+  for (const auto& [kind, total] : kinds) sorted.push_back(total);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Event& a, const Event& b) { return a.milliseconds > b.milliseconds; });
+  std::string out;
+  for (const Event& total : sorted)
+    out += row(total, ceilings, sum) + formatted("%s, %d\n", total.name.c_str(), counts[total.name]);
+  return out;
+}
+
+std::string Profile::table(const Ceilings& ceilings, double step_seconds) const {
+  std::string result =
+      formatted("percent of the sum; of %.0f GB/s and %.0f GFLOPS, which additions and products reach here\n",
+                ceilings.bytes_per_second / 1e9, ceilings.operations_per_second / 1e9);
   for (const auto& [replica, events] : replicas_) {
     double sum = 0;
     for (const Event& event : events) sum += event.milliseconds;
     for (const Event& event : events)
-      result += formatted("%9.3f ms %5.1f %%  replica %d  %s\n", event.milliseconds, 100 * event.milliseconds / sum,
-                          replica, event.name.c_str());
-    result += formatted("%9.3f ms          replica %d  sum\n", sum, replica);
+      result += row(event, ceilings, sum) + formatted("replica %d  %s", replica, event.name.c_str()) +
+                (event.kernel.empty() ? "" : "  " + event.kernel) + "\n";
+    result += formatted("replica %d by kind:\n", replica) + sums_by_kind(events, ceilings, sum);
+    result += formatted("%9.3f ms  replica %d  sum; a step without a trace takes %.3f ms, %+.3f\n", sum, replica,
+                        1000 * step_seconds, 1000 * step_seconds - sum);
   }
   return result;
 }

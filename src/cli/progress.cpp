@@ -64,9 +64,10 @@ void Progress::start(const RunSummary& summary) {
                 {"warnings", summary.warnings}});
     return;
   }
-  print_text(summary.model + " on " + summary.devices + (summary.mesh.empty() ? "" : " as ") + summary.mesh + ": " +
-             with_commas(summary.parameters) + " parameters; " + with_commas(summary.train_samples) + " training and " +
-             with_commas(summary.test_samples) + " test samples of " + summary.shape + "; " +
+  print_text(summary.model + " on " + summary.devices + (summary.mesh.empty() ? "" : " as ") + summary.mesh +
+             summary.shares + ": " + with_commas(summary.parameters) + " parameters; " +
+             with_commas(summary.train_samples) + " training and " + with_commas(summary.test_samples) +
+             " test samples of " + summary.shape + "; " +
              formatted("%lld %s of %lld an epoch", static_cast<long long>(summary.steps_per_epoch),
                        summary.steps_per_epoch == 1 ? "step" : "steps",
                        static_cast<long long>(std::min(summary.batch, summary.train_samples))));

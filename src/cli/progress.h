@@ -24,7 +24,9 @@ struct ProgressOptions {
 
 // The description of a run, shown once at its start.
 struct RunSummary {
-  std::string model, devices, mesh, shape;  // mesh: empty if none was chosen; shape: of a sample, such as 1x28x28
+  std::string model, devices;
+  std::string mesh, shares;  // empty: none was chosen; shares: as text, such as " with shares 3,1"
+  std::string shape;         // of a sample, such as 1x28x28
   int64_t parameters = 0, train_samples = 0, test_samples = 0;
   int64_t batch = 0, steps_per_epoch = 0, first_epoch = 0, epochs = 0;
   int64_t first_step = 0;  // of its epoch: so many steps are done

@@ -50,6 +50,7 @@ template <typename T>
 constexpr const char* needed() {
   if constexpr (std::is_same_v<T, std::string>) return "a text";
   if constexpr (std::is_same_v<T, bool>) return "true or false";
+  if constexpr (std::is_same_v<T, std::vector<std::string>>) return "a list of texts";
   return std::is_floating_point_v<T> ? "a number"
          : std::is_signed_v<T>       ? "a whole number"
                                      : "a whole number of at least 0";
@@ -59,6 +60,8 @@ template <typename T>
 bool is_a(const Json& value) {
   if constexpr (std::is_same_v<T, std::string>) return value.is_string();
   if constexpr (std::is_same_v<T, bool>) return value.is_boolean();
+  if constexpr (std::is_same_v<T, std::vector<std::string>>)
+    return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& e) { return e.is_string(); });
   if constexpr (std::is_floating_point_v<T>) return value.is_number();
   return value.is_number_integer() && Json(value.get<T>()) == value;
 }
@@ -119,6 +122,24 @@ EpochSums parse_sums(const SavedObject& source) {
   return sums;
 }
 
+RunRecord parse_record(const SavedObject& saved) {
+  RunRecord record;
+  saved.read("dataset", record.data);
+  if (saved.has("last_stop")) record.last_stop = parse_sums(saved.inner("last_stop"));
+  if (saved.has("class_names")) saved.read("class_names", record.class_names);
+  return record;
+}
+
+// Whether JSON can have the names: folders need not be named in UTF-8.
+bool are_utf8(const std::vector<std::string>& names) {
+  try {
+    static_cast<void>(Json(names).dump());
+    return true;
+  } catch (const Json::exception&) {
+    return false;
+  }
+}
+
 bool is_given(const Command& command, const char* name) {
   return command.was_given((std::string("--") + name).c_str());
 }
@@ -171,16 +192,14 @@ RunRecord read_run(const Command& command, TrainOptions& options, const RunFolde
     refuse_value("--epochs", options.epochs,
                  formatted("at most %g, the end of the %s schedule, or begin a new run with a longer --schedule-period",
                            options.schedule.period, options.schedule.name.c_str()));
-  RunRecord record;
-  saved.read("dataset", record.data);
-  if (saved.has("last_stop")) record.last_stop = parse_sums(saved.inner("last_stop"));
-  return record;
+  return parse_record(saved);
 }
 
 void read_config(const Command& command, TrainOptions& options, const std::filesystem::path& file) {
   const Json parsed = Json::parse(read_file(file), nullptr, false);
   const SavedObject saved(parsed, file, kMendConfig);
-  std::vector<std::string> names = {"dataset", "last_stop"};  // of the run, not of its options
+  std::vector<std::string> names = {"dataset", "last_stop", "processes",
+                                    "class_names"};  // of the run, not of its options
   const auto read = [&](const char* name, auto& field) {
     names.emplace_back(name);
     if (saved.has(name) && !is_given(command, name)) saved.read(name, field);
@@ -205,12 +224,29 @@ TrainOptions read_run_options(const RunFolder& folder) {
   return options;
 }
 
+RunRecord read_run_record(const RunFolder& folder) {
+  const Json parsed = parse_run(folder);
+  const std::filesystem::path file = folder.options();
+  return parse_record(SavedObject(parsed, file));
+}
+
+int processes_of_run(const RunFolder& folder) {
+  const Json parsed = parse_run(folder);
+  const std::filesystem::path file = folder.options();
+  const SavedObject saved(parsed, file);
+  int processes = 1;
+  if (saved.has("processes")) saved.read("processes", processes);
+  return processes;
+}
+
 void write_run(TrainOptions options, const RunFolder& folder, const RunRecord& record) {
   Json run;
   const auto remember = [&](const char* name, auto& field) { run[name] = field; };
   visit_fixed(options, remember);
   visit_movable(options, remember);
   run["dataset"] = record.data;
+  run["processes"] = record.processes;
+  if (!record.class_names.empty() && are_utf8(record.class_names)) run["class_names"] = record.class_names;
   if (record.last_stop.step > 0) run["last_stop"] = print_sums(record.last_stop);
   write_file(folder.options(), run.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }

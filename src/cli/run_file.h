@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/epoch_sums.h"
 #include "cli/run_folder.h"
@@ -13,6 +14,8 @@ namespace troika::cli {
 struct RunRecord {
   std::string data;     // describes the data, which a resumed run must find again
   EpochSums last_stop;  // of the epoch in which a checkpoint was saved last before its end; step 0: never
+  int processes = 1;    // that computed last
+  std::vector<std::string> class_names;  // in the order of labels; empty: classes have none
 };
 
 // Takes the options of the run, and those of the command line that may differ. Returns the rest of
@@ -25,6 +28,12 @@ void read_config(const Command& command, TrainOptions& options, const std::files
 
 // Returns the options of a run, or of its run.json alone.
 TrainOptions read_run_options(const RunFolder& folder);
+
+// Returns the rest of a run's run.json.
+RunRecord read_run_record(const RunFolder& folder);
+
+// Returns the number of processes that computed the run last.
+int processes_of_run(const RunFolder& folder);
 
 // Replaces run.json.
 void write_run(TrainOptions options, const RunFolder& folder, const RunRecord& record);

@@ -55,9 +55,10 @@ void RunResults::save_parameters(const std::filesystem::path& file) const {
 
 std::vector<std::string> RunResults::titles() const {
   const size_t count = setup_.devices.size() * static_cast<size_t>(job_.size());
-  const std::string mesh = !options_.mesh.mesh.empty() ? " as " + options_.mesh.mesh
-                           : count > 1                 ? formatted(" as %zux1x1", count)
-                                                       : "";
+  std::string mesh = !options_.mesh.mesh.empty() ? " as " + options_.mesh.mesh
+                     : count > 1                 ? formatted(" as %zux1x1", count)
+                                                 : "";
+  mesh += options_.mesh.shares_text();
   const std::string others = job_.is_alone() ? "" : formatted(" of each of %d processes", job_.size());
   const auto title = [&](const std::string& devices) {
     return shown_model(options_.model) + " on " + devices + others + mesh;

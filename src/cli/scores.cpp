@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "cli/data_source.h"
 #include "cli/files.h"
 #include "cli/heat_map.h"
 #include "cli/text.h"
@@ -17,7 +18,7 @@ std::string scores_csv(const ClassifierScores& scores) {
   std::string text = "class,labels,predicted,correct,precision,recall,f1,auc\n";
   for (int64_t c = 0; c < scores.classes; ++c) {
     const double* const row = scores.by_class.data() + c * TROIKA_SCORES_PER_CLASS;
-    text += formatted("%lld,%.0f,%.0f,%.0f", static_cast<long long>(c), row[0], row[1], row[2]);
+    text += csv_cell(name_of_class(scores.names, c)) + formatted(",%.0f,%.0f,%.0f", row[0], row[1], row[2]);
     for (int i = 3; i < TROIKA_SCORES_PER_CLASS; ++i) text += "," + number(row[i], "");
     text += "\n";
   }
@@ -26,10 +27,10 @@ std::string scores_csv(const ClassifierScores& scores) {
 
 std::string confusion_csv(const ClassifierScores& scores) {
   std::string text = "label";
-  for (int64_t c = 0; c < scores.classes; ++c) text += "," + std::to_string(c);
+  for (int64_t c = 0; c < scores.classes; ++c) text += "," + csv_cell(name_of_class(scores.names, c));
   text += "\n";
   for (int64_t row = 0; row < scores.classes; ++row) {
-    text += std::to_string(row);
+    text += csv_cell(name_of_class(scores.names, row));
     for (int64_t c = 0; c < scores.classes; ++c)
       text += "," + std::to_string(scores.confusion[static_cast<size_t>(row * scores.classes + c)]);
     text += "\n";
@@ -70,6 +71,7 @@ void write_scores(const ClassifierScores& scores, const std::string& folder) {
   map.column_label = "class with the largest output";
   map.size = scores.classes;
   map.counts = scores.confusion;
+  for (int64_t c = 0; c < scores.classes; ++c) map.names.push_back(name_of_class(scores.names, c));
   write_file(path / "confusion.svg", render_svg(map));
 }
 

@@ -12,6 +12,7 @@ namespace troika::cli {
 struct ClassifierScores {
   troika_scores all = TROIKA_SCORES_INIT;
   int64_t classes = 0;
+  std::vector<std::string> names;  // of the classes; empty: they have none
   std::vector<double> by_class;    // [classes, TROIKA_SCORES_PER_CLASS]
   std::vector<int64_t> confusion;  // [classes, classes]
 };

@@ -1,6 +1,7 @@
 // Numbers and times as people read them.
 #include "cli/text.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
@@ -41,6 +42,20 @@ std::vector<std::string> split(std::string_view text, char separator) {
     if (at == std::string_view::npos) return parts;
     text.remove_prefix(at + 1);
   }
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 10;
+  std::string out = names.front();
+  for (size_t i = 1; i < std::min(names.size(), kMost); ++i) out += ", " + names[i];
+  return names.size() > kMost ? out + formatted(" and %zu more", names.size() - kMost) : out;
+}
+
+std::string csv_cell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
 }
 
 std::string as_shape(const int64_t* dims, int rank) {

@@ -26,6 +26,12 @@ std::string as_clock(double seconds);
 // Returns the parts between separators; an empty text has one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 
+// {"ant", "bee"} -> "ant, bee". Only the first ones if there are many.
+std::string listed(const std::vector<std::string>& names);
+
+// Returns a cell of CSV: quoted if it has a comma, a quote or the end of a line.
+std::string csv_cell(const std::string& text);
+
 // {1, 28, 28} -> "1x28x28".
 std::string as_shape(const int64_t* dims, int rank);
 

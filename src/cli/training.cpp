@@ -23,15 +23,18 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
 
+constexpr size_t kFewDevices = 4;  // that the first line of a run can name one by one
+
 // Returns the last line of a run, without its files. `reason`: to end early.
 std::string describe_end(const std::vector<EpochMetrics>& rows, double seconds, const TrainingSetup& setup,
-                         const std::string& reason) {
+                         const Job& job, const std::string& reason) {
   const EpochMetrics& last = rows.back();
   std::string line =
       formatted("trained to epoch %lld in %s", static_cast<long long>(last.epoch), as_clock(seconds).c_str());
   const double training = training_seconds(rows, rows.size() - 1);
   if (!std::isnan(training)) line += formatted(" (%.1f s an epoch)", training / static_cast<double>(rows.size()));
   line += " on " + short_devices(setup.devices);
+  if (!job.is_alone()) line += formatted(" of each of %d processes", job.size());
   if (!reason.empty()) line += ": " + reason;
   if (last.is_evaluated()) line += formatted("; test accuracy %.4f", last.test_accuracy);
   const bool is_text = setup.train.is_text();
@@ -66,6 +69,7 @@ class Run {
     if (setup_.describe_data() != begun.data)
       throw Failure("the data are " + setup_.describe_data() + ", the run began with " + begun.data +
                     "; give the same with --data");
+    check_class_names(setup_.train.class_names, begun.class_names);
     if (std::filesystem::exists(folder_.checkpoint())) position_ = results_.load_checkpoint();
     // The state has the rate of the run so far, which may change here.
     call(troika_trainer_set_option, setup_.trainer.get(), int32_t{-1}, int32_t{TROIKA_OPTION_LEARNING_RATE},
@@ -98,7 +102,7 @@ class Run {
       report_.done(describe_nothing(), text_of(folder_.weights()));
       return 0;
     }
-    save_({setup_.describe_data(), last_stop_});
+    save_({setup_.describe_data(), last_stop_, job_.size(), setup_.train.class_names});
     results_.start();
     report_.start(summary(), steps_done(), sums_);
     trace_.start(steps_done());
@@ -115,7 +119,7 @@ class Run {
       if (finish_epoch()) return stop();
     }
     report_.done(
-        describe_end(rows_, report_.seconds(), setup_, early_end_) + "; weights in " + text_of(folder_.weights()),
+        describe_end(rows_, report_.seconds(), setup_, job_, early_end_) + "; weights in " + text_of(folder_.weights()),
         text_of(folder_.weights()));
     return 0;
   }
@@ -160,11 +164,13 @@ class Run {
     call(troika_model_count_parameters, setup_.model.get(), static_cast<int32_t*>(nullptr), &parameters);
     RunSummary summary;
     summary.model = shown_model(options_.model);
-    summary.devices = format_devices(setup_.devices);
+    summary.devices =
+        setup_.devices.size() > kFewDevices ? short_devices(setup_.devices) : format_devices(setup_.devices);
     if (!job_.is_alone())
       summary.devices +=
           formatted(" and those of %d more %s", job_.size() - 1, job_.size() == 2 ? "process" : "processes");
     summary.mesh = options_.mesh.mesh;
+    summary.shares = options_.mesh.shares_text();
     summary.shape = as_shape(setup_.train.info.dims, setup_.train.info.rank);
     summary.is_text = setup_.train.is_text();
     summary.parameters = parameters;
@@ -275,7 +281,7 @@ class Run {
     results_.save_checkpoint();
     last_stop_ = {};
     if (sums_.is_whole) last_stop_ = sums_, last_stop_.step = steps_done();
-    save_({setup_.describe_data(), last_stop_});
+    save_({setup_.describe_data(), last_stop_, job_.size(), setup_.train.class_names});
   }
 
   // A run whose loss is not finite leaves the files of earlier epochs as they are.

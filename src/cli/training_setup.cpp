@@ -131,6 +131,12 @@ std::vector<std::string> TrainingSetup::warnings(const TrainOptions& options) co
   if (options.batch > train.info.n)
     lines.push_back(formatted("--batch is %d, there are %s training samples: each step has all of them", options.batch,
                               with_commas(train.info.n).c_str()));
+  const auto is_gpu = [](troika_device device) { return device.kind == TROIKA_DEVICE_CUDA; };
+  if (options.precision == "tf32" && std::none_of(devices.begin(), devices.end(), is_gpu))
+    lines.push_back("--precision is tf32, CPUs compute in f32");
+  if (options.data.steps != DataOptions().steps && !train.is_text())
+    lines.push_back(formatted("--steps is %d, which is for texts: the samples are %s", options.data.steps,
+                              as_shape(train.info.dims, train.info.rank).c_str()));
   if (options.schedule.warmup_steps > steps)
     lines.push_back(formatted("--warmup is %lld steps, the run has %lld: the rate does not reach --lr %g",
                               static_cast<long long>(options.schedule.warmup_steps), static_cast<long long>(steps),

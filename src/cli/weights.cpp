@@ -42,15 +42,20 @@ troika_load_options load_options(const WeightNames& names) {
   return options;
 }
 
-// Returns the name of the table with which the names in the file fit; empty: none.
-std::string fitting_map(const Model& model, const std::string& path, WeightNames names) {
-  for (const char* map : {"d2l", "torchvision"}) {
-    names.map = map;
-    troika_load_options options = load_options(names);
-    options.skip_mismatching = 1;
-    troika_error error;
-    if (troika_model_load(model.get(), path.c_str(), &options, nullptr, &error) == TROIKA_OK) return map;
-  }
+// Returns the options with which the names in the file fit, such as "--name-map d2l"; empty: none.
+std::string fitting_options(const Model& model, const std::string& path, const WeightNames& given) {
+  for (const char* prefix : {"", "module."})
+    for (const char* map : {"", "d2l", "torchvision"}) {
+      WeightNames names = given;
+      if (*prefix) names.strip_prefix = prefix;
+      if (*map) names.map = map;
+      troika_load_options options = load_options(names);
+      options.skip_mismatching = 1;
+      troika_error error;
+      if (troika_model_load(model.get(), path.c_str(), &options, nullptr, &error) != TROIKA_OK) continue;
+      return (*prefix ? formatted("--strip-prefix %s", prefix) : "") + (*prefix && *map ? " " : "") +
+             (*map ? formatted("--name-map %s", map) : "");
+    }
   return "";
 }
 
@@ -91,8 +96,8 @@ void add_weight_names(const Command& command, WeightNames& names) {
 
 void check_weights_file(const std::string& path) {
   if (is_of_pytorch(path))
-    throw Failure("'" + path + "' is a file of torch.save, need .safetensors; convert it with: " +
-                  "docs/tools/pt-to-safetensors " + path);
+    throw Failure("'" + path + "' is a file of torch.save, need .safetensors; convert it with " +
+                  "docs/tools/pt-to-safetensors, which is installed in share/troika");
 }
 
 int64_t classes_in_file(const Model& model, const std::string& path, const WeightNames& names) {
@@ -113,8 +118,9 @@ void load_weights(const Model& model, const std::string& path, const WeightNames
   const troika_load_options options = load_options(names);
   troika_error error;
   const troika_status status = troika_model_load(model.get(), path.c_str(), &options, nullptr, &error);
-  const std::string map = status == TROIKA_ERROR_MISMATCH && names.map.empty() ? fitting_map(model, path, names) : "";
-  if (!map.empty()) throw Failure(in_words_of_tool(error.message) + "; its names fit with --name-map " + map);
+  const std::string fitting =
+      status == TROIKA_ERROR_MISMATCH && names.map.empty() ? fitting_options(model, path, names) : "";
+  if (!fitting.empty()) throw Failure(in_words_of_tool(error.message) + "; its names fit with " + fitting);
   check(status, error);
 }
 

@@ -37,12 +37,17 @@ std::shared_ptr<const Dataset> open_idx(const std::string& images_path, const st
                                         const ImageTransform& transform) {
   check_values(transform);
   IdxArray images = read_idx(images_path);
-  IdxArray labels = read_idx(labels_path);
+  const bool has_labels = !labels_path.empty();
+  IdxArray labels;
+  if (has_labels) labels = read_idx(labels_path);
   try {
-    return create_idx(std::move(images), std::move(labels), transform);
+    if (has_labels) return create_idx(std::move(images), std::move(labels), transform);
+    LabeledImages alone{image_shape(images.shape), std::move(images.elements), {}};
+    return std::make_shared<const ImageDataset>(std::move(alone), transform);
   } catch (const Error& e) {
     if (e.status() != Status::corrupt) throw;
-    throw Error(e.status(), text(e.what(), "; images are '", images_path, "', labels '", labels_path, "'"));
+    throw Error(e.status(), text(e.what(), "; images are '", images_path, "'") +
+                                (has_labels ? text(", labels '", labels_path, "'") : ""));
   }
 }
 

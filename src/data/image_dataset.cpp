@@ -34,7 +34,10 @@ int64_t count_classes(const std::vector<uint8_t>& labels) {
 void check_values(const ImageTransform& transform) { byte_values(transform.mean, transform.std, kTransform); }
 
 ImageDataset::ImageDataset(LabeledImages images, const ImageTransform& transform)
-    : Dataset(transformed_shape(images.shape, transform), images.shape[0], count_classes(images.labels), 0),
+    : Dataset(SampleForm{.shape = transformed_shape(images.shape, transform),
+                         .classes = count_classes(images.labels),
+                         .label_size = images.labels.empty() && images.shape[0] > 0 ? 0 : 1},
+              images.shape[0]),
       pixels_(std::move(images.pixels)),
       labels_(std::move(images.labels)),
       channels_(images.shape[1]),
@@ -50,7 +53,7 @@ void ImageDataset::read(const int64_t* indices, int64_t n, void* inputs, int32_t
   const int64_t out_plane = sample_elements() / channels_;
   for (int64_t i = 0; i < n; ++i) {
     const int64_t sample = indices[i];
-    if (labels) labels[i] = labels_[static_cast<size_t>(sample)];
+    if (labels && has_labels()) labels[i] = labels_[static_cast<size_t>(sample)];
     for (int64_t c = 0; floats && c < channels_; ++c) {
       const uint8_t* const pixels = pixels_.data() + (sample * channels_ + c) * plane_;
       float* const out = floats + (i * channels_ + c) * out_plane;

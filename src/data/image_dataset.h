@@ -1,4 +1,5 @@
-// A dataset of u8 images with one label each, kept as bytes in memory and converted when read.
+// A dataset of u8 images with one label each, or without labels. Images are kept as bytes in
+// memory, and converted when they are read.
 #pragma once
 
 #include <array>
@@ -26,7 +27,7 @@ void check_values(const ImageTransform& transform);
 struct LabeledImages {
   Shape shape;  // [n, c, h, w]
   std::vector<uint8_t> pixels;
-  std::vector<uint8_t> labels;  // [n]
+  std::vector<uint8_t> labels;  // [n], or empty: none
 };
 
 class ImageDataset final : public Dataset {

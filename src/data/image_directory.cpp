@@ -95,6 +95,8 @@ std::shared_ptr<const Dataset> open_image_directory(const std::string& directory
                                                  set.name, ", need those of one; name its folder"));
     found = &set;
   }
+  if (!found && !std::filesystem::exists(path))
+    throw Error(Status::not_found, text("split '", split, "': directory '", directory, "' does not exist"));
   if (!found)
     throw Error(Status::not_found, text("split '", split, "': '", directory, "' has neither IDX files ('",
                                         is_train ? kIdxTrain[0] : kIdxTest[0], "') nor files of CIFAR ('",

@@ -54,6 +54,27 @@ class Recording {
   virtual void run() = 0;
 };
 
+// When a launch ran on its device.
+struct LaunchTime {
+  size_t launch;
+  std::chrono::nanoseconds begin;  // since the begin of the first that was timed
+  std::chrono::nanoseconds length;
+};
+
+// The clock of a device that runs launches after the calls that start them.
+class LaunchClock {
+ public:
+  virtual ~LaunchClock() = default;
+  // Keeps the device from going on for this time. Meanwhile the host starts launches, so that the
+  // device never waits for the host between two of them.
+  virtual void hold(std::chrono::nanoseconds time) = 0;
+  // Around the call that starts a launch. Each launch is timed once at most before the next read().
+  virtual void begin(size_t launch) = 0;
+  virtual void end(size_t launch) = 0;
+  // Waits for the launches that were timed since the last read(). Returns their times, in order.
+  virtual std::vector<LaunchTime> read() = 0;
+};
+
 // One replica's device. Except for copies and allocation, only one thread uses it: its worker,
 // which calls enter_thread first, or a BorrowedThread. Launches may end after the call that starts
 // them, in order.
@@ -95,6 +116,10 @@ class Device {
                                             [[maybe_unused]] const std::function<void(size_t)>& launch) {
     return nullptr;
   }
+
+  // Returns a clock for launches 0 ... launches - 1; null if a launch ends before the call that
+  // starts it returns.
+  virtual std::unique_ptr<LaunchClock> create_clock([[maybe_unused]] size_t launches) { return nullptr; }
 
   // Prepares the calling thread to be this device's worker: cores, number of threads.
   virtual void enter_thread() = 0;

@@ -103,7 +103,39 @@ std::optional<std::chrono::steady_clock::time_point> find_arrival(const Plan& pl
   }
 }
 
+// The time that the host takes at most, usually, to start a launch and to record two events.
+constexpr std::chrono::microseconds kHostTimePerLaunch{12};
+
+// Whether all steps are launches: nothing waits for another rank.
+bool is_alone(const Plan& plan) {
+  return std::all_of(plan.steps.begin(), plan.steps.end(), [](const PlanStep& step) {
+    return step.kind == PlanStep::launch || step.kind == PlanStep::pause;
+  });
+}
+
+// Sets the times of the launches among the events from `first` on, by the clock. The last launch
+// has just ended.
+void take_times(LaunchClock& clock, std::vector<TraceEvent>& events, size_t first) {
+  const std::vector<LaunchTime> times = clock.read();
+  if (times.empty()) return;
+  const auto origin = std::chrono::steady_clock::now() - times.back().begin - times.back().length;
+  auto time = times.begin();
+  for (size_t i = first; i < events.size(); ++i) {
+    if (events[i].step.kind != PlanStep::launch || time == times.end()) continue;
+    events[i].begin = origin + time->begin;
+    events[i].arrival = events[i].end = events[i].begin + time->length;
+    ++time;
+  }
+}
+
 }  // namespace
+
+void Trace::make_room(const Plan& plan, Device* device) {
+  events.reserve(plan.steps.size());
+  if (!device || plan.launches.size() <= timed_launches) return;
+  timed_launches = plan.launches.size();
+  clock = device->create_clock(timed_launches);
+}
 
 void wait_for_late_sums(const Plan& plan, const RankGroups& groups, Deadline deadline) {
   for (const PlanStep& step : plan.steps)
@@ -113,11 +145,14 @@ void wait_for_late_sums(const Plan& plan, const RankGroups& groups, Deadline dea
 
 std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, const Bases& bases,
                                             const std::vector<BucketRange>& buckets, const RankGroups& groups,
-                                            Deadline deadline, std::vector<TraceEvent>* trace, Piece piece) {
+                                            Deadline deadline, Trace* trace, Piece piece) {
   std::chrono::steady_clock::duration waited{0};
   Communicator* const data = groups.of(RankGroup::data);
   const size_t first = piece == Piece::backward ? find_pause(plan) + 1 : 0;
   const size_t last = piece == Piece::forward ? find_pause(plan) : plan.steps.size();
+  LaunchClock* const clock = trace && is_alone(plan) ? trace->clock.get() : nullptr;
+  const size_t first_event = trace ? trace->events.size() : 0;
+  if (clock) clock->hold(kHostTimePerLaunch * plan.launches.size());
   auto recorded = plan.recorded.begin();
   while (recorded != plan.recorded.end() && recorded->first < first) ++recorded;
   for (size_t i = first; i < last; ++i) {
@@ -136,13 +171,16 @@ std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, co
     if (trace || waits) event.begin = std::chrono::steady_clock::now();
     switch (step.kind) {
       case PlanStep::launch:
+        if (clock) clock->begin(step.index);
         plan.launches[step.index].kernel->run();
+        if (clock) clock->end(step.index);
         groups.progress();
         break;
       case PlanStep::start_all_reduce: {
         const BucketRange& range = buckets[step.index];
         const auto count = static_cast<int64_t>(range.bytes / sizeof(float));
-        data->start(plan.bucket_slots[step.index].reduce, Collective::all_reduce(DType::f32, count, plan.compresses_gradients),
+        data->start(plan.bucket_slots[step.index].reduce,
+                    Collective::all_reduce(DType::f32, count, plan.compresses_gradients),
                     bases.gradients + range.offset);
         groups.progress();
         break;
@@ -190,9 +228,10 @@ std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, co
     if (waits) waited += event.end - event.begin;
     if (trace) {
       event.arrival = find_arrival(plan, step, groups).value_or(event.end);
-      trace->push_back(event);
+      trace->events.push_back(event);
     }
   }
+  if (clock) take_times(*clock, trace->events, first_event);
   return waited;
 }
 

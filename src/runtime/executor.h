@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <vector>
 
 #include "plan/plan.h"
@@ -33,11 +34,22 @@ struct TraceEvent {
   std::chrono::steady_clock::time_point begin, end, arrival;
 };
 
+// The events of a run. With a clock, the launches of a plan without other ranks have the device's
+// own times.
+struct Trace {
+  std::vector<TraceEvent> events;
+  std::unique_ptr<LaunchClock> clock;  // null: the host's times
+  size_t timed_launches = 0;           // that the clock has room for
+
+  // Makes room for a run of the plan. With a device, takes that device's clock if it has one.
+  void make_room(const Plan& plan, Device* device);
+};
+
 // The steps of a plan that a run takes.
 enum class Piece {
   all,
-  forward,   // up to the pause
-  backward,  // from the pause on
+  forward,         // up to the pause
+  backward,        // from the pause on
   without_update,  // all except the late update
   update,          // the late update alone
 };
@@ -46,11 +58,10 @@ enum class Piece {
 void wait_for_late_sums(const Plan& plan, const RankGroups& groups, Deadline deadline);
 
 // Runs the plan on the calling thread, the device's worker. Appends events to `trace` unless it is
-// null; nothing is allocated if `trace` has room for plan.steps.size() of them. Returns the time
-// that the thread waited for other ranks.
+// null; nothing is allocated if `trace` has no clock and room for plan.steps.size() events. Returns
+// the time that the thread waited for other ranks.
 std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, const Bases& bases,
                                             const std::vector<BucketRange>& buckets, const RankGroups& groups,
-                                            Deadline deadline, std::vector<TraceEvent>* trace,
-                                            Piece piece = Piece::all);
+                                            Deadline deadline, Trace* trace, Piece piece = Piece::all);
 
 }  // namespace troika

@@ -20,9 +20,7 @@ Replica::Replica(int rank, std::shared_ptr<Device> device, bool collect_trace, b
       collects_trace_(collect_trace),
       runs_on_callers_(runs_on_callers && device_->runs_on_any_thread()),
       job_([this] { run(); }),
-      collect_job_([this] {
-        guarded([&] { posted_.collect(arguments_.deadline, results_); });
-      }),
+      collect_job_([this] { guarded([&] { posted_.collect(arguments_.deadline, results_); }); }),
       keep_job_([this] { samples_.add(std::exchange(dataset_to_keep_, nullptr), parts_read(current_plan())); }),
       state_(*device_, worker_, bases_),
       worker_(device_) {}
@@ -46,7 +44,7 @@ void Replica::prepare(const PlanKey& key, const CompileRequest& request, StateTa
     groups_.reserve(*plan);
   });
   traced_plan_ = nullptr;
-  trace_.reserve(plan->steps.size());
+  trace_.make_room(*plan, collects_trace_ ? device_.get() : nullptr);
   plans_.add(key, std::move(plan));
 }
 
@@ -154,12 +152,12 @@ void Replica::run() {
     if (plan.is_late) delay_update();
     feed(plan, bases_, *device_, arguments_, fed_numbers_);
 
-    if (begins) trace_.clear();
+    if (begins) trace_.events.clear();
     if (arguments_.adds_gradients) state_.set_gradients_aside();
     waited_ = execute(plan, *device_, bases_, *buckets_, groups_, arguments_.deadline,
                       collects_trace_ || arguments_.is_measured ? &trace_ : nullptr, arguments_.piece);
     owes_update_ = plan.is_late;
-    if (arguments_.is_measured) times_ = measure_step(plan, trace_, *buckets_);
+    if (arguments_.is_measured) times_ = measure_step(plan, trace_.events, *buckets_);
     if (arguments_.adds_gradients) state_.add_gradients_set_aside();
     if (collects_trace_) traced_plan_ = &plan;
     if (arguments_.piece != Piece::forward) ++current.runs;

@@ -90,7 +90,7 @@ class Replica {
 
   size_t arena_bytes() const { return arena_bytes_; }
   size_t plan_count() const { return plans_.size(); }
-  const std::vector<TraceEvent>& trace() const { return trace_; }
+  const std::vector<TraceEvent>& trace() const { return trace_.events; }
   const Plan* traced_plan() const { return traced_plan_; }
 
  private:
@@ -122,7 +122,7 @@ class Replica {
   std::vector<float> settings_, late_settings_;         // of the last late step, and of the one before
   std::chrono::steady_clock::duration update_time_{0};  // that the update may take
   const bool collects_trace_, runs_on_callers_;
-  std::vector<TraceEvent> trace_;
+  Trace trace_;
   const Plan* traced_plan_ = nullptr;
   std::function<void()> job_, collect_job_, keep_job_;
   StateMemory state_;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "core/text.h"
 #include "train/trace_text.h"
@@ -15,6 +17,17 @@ struct Exchanged {
   std::string name;
   size_t bytes;
 };
+
+// Returns the bytes of the memory that a launch reads or writes, each once.
+size_t bytes_of(const Launch& launch) {
+  std::set<std::pair<Segment, size_t>> places;
+  size_t bytes = 0;
+  for (const auto* locations : {&launch.inputs, &launch.outputs})
+    for (const Location& location : *locations)
+      if (location.segment != Segment::none && places.insert({location.segment, location.offset}).second)
+        bytes += location.bytes;
+  return bytes;
+}
 
 class RankEvents {
  public:
@@ -57,6 +70,7 @@ class RankEvents {
   void add_launch(const TraceEvent& e, const Launch& launch) {
     StepEvent& event = add(StepEvent::launch, text(launch.op, ' ', launch.layer), e);
     event.kernel = launch.kernel_name;
+    event.bytes = bytes_of(launch);
     event.operations = launch.operations;
   }
 
@@ -130,7 +144,7 @@ class RankEvents {
   const int rank_;
   const Plan& plan_;
   std::vector<StepEvent>& events_;
-  std::chrono::steady_clock::time_point began_;  // the step
+  std::chrono::steady_clock::time_point began_;                       // the step
   std::map<Started, std::chrono::steady_clock::time_point> started_;  // that no wait has ended
 };
 

@@ -13,7 +13,10 @@ std::string require_trace(const LocalRanks& ranks) {
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::time_point::max();
   for (const auto& [rank, replica] : ranks)
     if (replica->traced_plan() && !replica->trace().empty()) start = std::min(start, replica->trace().front().begin);
-  auto us = [&](auto t) { return std::chrono::duration_cast<std::chrono::microseconds>(t - start).count(); };
+  const auto us = [&](auto t) {
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(t - start).count();
+    return text(ns / 1000, '.', ns % 1000 / 100);  // tenths: kernels of a GPU may take two microseconds
+  };
   for (const auto& [rank, replica] : ranks) {
     if (!replica->traced_plan()) continue;
     const Plan& plan = *replica->traced_plan();

@@ -225,7 +225,7 @@ TEST_F(DataApi, refuses_arrays_and_names_the_argument) {
 TEST_F(DataApi, refuses_missing_arguments_everywhere) {
   const int64_t dims[] = {2};
   EXPECT_EQ(troika_dataset_open_idx(context_, nullptr, "l", nullptr, &dataset_, &error_), kInvalid);
-  EXPECT_EQ(troika_dataset_open_idx(context_, "i", nullptr, nullptr, &dataset_, &error_), kInvalid);
+  EXPECT_EQ(troika_dataset_open_idx(context_, nullptr, nullptr, nullptr, &dataset_, &error_), kInvalid);
   EXPECT_EQ(troika_dataset_open_idx(nullptr, "i", "l", nullptr, &dataset_, &error_), kInvalid);
   EXPECT_EQ(troika_dataset_open_idx(context_, "i", "l", nullptr, nullptr, &error_), kInvalid);
   EXPECT_EQ(troika_dataset_open_directory(context_, nullptr, "train", nullptr, &dataset_, &error_), kInvalid);

@@ -34,6 +34,11 @@ def read_safetensors(path):
             for name, entry in header.items() if name != "__metadata__"}
 
 
+def is_large(model):
+    """Whether the model is for ImageNet."""
+    return model in ("resnet18", "resnet34", "resnet50")
+
+
 class Onnx:
     """The ONNX graph of a model, layer by layer."""
 
@@ -87,10 +92,10 @@ class Onnx:
                 for i in range(2):
                     x = self.block(f"layer{stage}.{i}", x, 2 if stage > 1 and i == 0 else 1)
             x = self.linear("fc", self.add("Flatten", [self.add("GlobalAveragePool", [x])]))
-        shape = [3, 224, 224] if model.startswith("resnet") else [1, 28, 28]
+        shape = [3, 224, 224] if is_large(model) else [1, 28, 28]
         graph = helper.make_graph(
             self.nodes, model, [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n"] + shape)],
-            [helper.make_tensor_value_info(x, TensorProto.FLOAT, ["n", 1000 if model.startswith("resnet") else 10])],
+            [helper.make_tensor_value_info(x, TensorProto.FLOAT, ["n", 1000 if is_large(model) else 10])],
             [numpy_helper.from_array(value, name) for name, value in self.used.items()])
         made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
         made.ir_version = 8
@@ -110,7 +115,7 @@ class Troika:
         self.check(self.library.troika_context_create(None, ctypes.byref(self.context), self.error))
         self.check(self.library.troika_model_create(self.context, model.encode(), None, ctypes.byref(self.model), self.error))
         self.check(self.library.troika_model_load(self.model, str(weights_file).encode(), None, None, self.error))
-        self.outputs = 1000 if model.startswith("resnet") else 10
+        self.outputs = 1000 if is_large(model) else 10
 
     def check(self, status):
         if status < 0:

@@ -320,12 +320,12 @@ def files_of_torch_save_are_refused_with_the_way_to_convert_them(folder):
     for name in ("zip.pt", "old.pth"):
         file = folder / name
         for command in (["inspect", file], ["evaluate", "--weights", file, "--model", "mlp", "--synthetic", 100]):
-            assert refuse(*command) == f"troika: '{file}' is a file of torch.save, need .safetensors; convert it with: " \
-                f"docs/tools/pt-to-safetensors {file}"
+            assert refuse(*command) == f"troika: '{file}' is a file of torch.save, need .safetensors; convert it with " \
+                "docs/tools/pt-to-safetensors, which is installed in share/troika"
 
 
 def the_script_converts_files_of_torch_save(folder):
-    python, environment = python_with("torch", "safetensors.torch")
+    python, environment = python_with("torch", "safetensors.torch")  # safetensors reads the weights here; the script needs torch alone
     out = folder / "run"
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
     script = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tools" / "pt-to-safetensors"
@@ -370,7 +370,8 @@ def bench_computes_activations_again(folder):
     # Counts launches of forward layers. The arena would not do: it also depends on this CPU's
     # scratch.
     def launches(*options):
-        ops = [line.split()[6] for line in run(*base, "--profile", *options).splitlines()[1:-1]]
+        text = run(*base, "--profile", *options)
+        ops = re.findall(r"replica 0  (\S+) ", text)
         return ops.count("conv2d"), ops.count("batch_norm2d")
 
     convolutions, norms = launches()
@@ -397,13 +398,19 @@ def bench_takes_the_mesh_that_is_planned(folder):
 
 
 def bench_profiles_each_launch(folder):
-    lines = run("bench", "--model", "mlp", "--batch", 8, "--devices", "cpu:0,cpu:0", "--steps", 2, "--windows", 1,
-                "--profile").splitlines()[1:]
+    text = run("bench", "--model", "mlp", "--batch", 8, "--devices", "cpu:0,cpu:0", "--steps", 2, "--windows", 1, "--profile")
+    assert re.search(r"^percent of the sum; of \d+ GB/s and \d+ GFLOPS, which additions and products reach here$", text, re.M), text
+    launch = r"^ +([\d.]+) ms +([\d.]+) % .*  replica {}  (\w+ .*)$"
     for replica in "01":
-        own = [line for line in lines if f"replica {replica}" in line]
-        assert sum("linear" in line for line in own) >= 4 and "wait_all_reduce" in "".join(own), own
-        times = [float(line.split()[0]) for line in own]
-        assert own[-1].endswith("sum") and abs(times[-1] - sum(times[:-1])) < 0.001 * len(times), own
+        own = re.findall(launch.format(replica), text, re.M)
+        assert sum("linear" in name for _, _, name in own) >= 4 and any("wait_all_reduce" in name for _, _, name in own), own
+        assert all("cpu:" in name for _, _, name in own if name.startswith("linear")), own
+        linear = [line for line in text.splitlines() if f"replica {replica}  linear fc" in line]
+        assert linear and all(re.search(r"\d+ GB/s +\d+ %.*\d+ GFLOPS +\d+ %", line) for line in linear), linear
+        total = re.search(rf"^ +([\d.]+) ms  replica {replica}  sum; a step without a trace takes [\d.]+ ms, [+-][\d.]+$", text, re.M)
+        assert total and abs(float(total[1]) - sum(float(ms) for ms, _, _ in own)) < 0.001 * (len(own) + 1), own
+        by_kind = text.split(f"replica {replica} by kind:\n")[1].split("  replica ")[0]
+        assert re.search(r"  linear, 2$", by_kind, re.M), by_kind
 
 
 # A machine as slow as a laptop, so that the figures do not depend on the tool's defaults.

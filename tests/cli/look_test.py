@@ -247,6 +247,7 @@ def compare_draws_the_curves_of_several_runs(folder):
     picture = folder / "runs.svg"
     lines = run("compare", *names, "--svg", picture).splitlines()
     assert len(lines) == 5 and lines[-1] == f"test_accuracy in {picture}", lines
+    assert lines[1].endswith("mlp, batch 50, sgd, lr 0.001, cpu:0"), lines
     for index, name in enumerate(names):
         rows = rows_of(name)
         cells = lines[1 + index].split()

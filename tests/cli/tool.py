@@ -167,8 +167,24 @@ def write_jpeg(file, grey):
                      segment(0xDA, b"\1\1\0\0\x3F\0") + scan + b"\xFF\xD9")
 
 
+def write_pictures(folder, write, classes=("ant", "bee", "cat"), per_class=4):
+    """Calls `write(file without its ending, split, number)` for pictures of classes in folders."""
+    for split, count in (("train", per_class), ("test", 1)):
+        for c, name in enumerate(classes):
+            (folder / split / name).mkdir(parents=True)
+            for i in range(count):
+                write(folder / split / name / f"{i:02}", split, c * count + i)
+    return folder
+
+
 class Skip(Exception):
     """Raised by a test that cannot run here. The text is the reason."""
+
+
+def need_decoder(data):
+    """Skips a test of pictures if the tool cannot read them."""
+    if "built without stb_image.h" in refuse("predict", "--weights", "none", "--model", "mlp", "--data", data):
+        raise Skip("the tool was built without stb_image.h")
 
 
 def need_processes():

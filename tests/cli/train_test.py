@@ -244,6 +244,25 @@ def a_run_begins_with_the_options_of_another(folder):
         assert rest in refuse("train", "--config", folder / "wrong.json", "--out", folder / "none")
 
 
+def options_without_effect_are_named(folder):
+    small = ["--model", "mlp", "--synthetic", 100, "--epochs", 1, "--progress", "plain"]
+    text = run("train", *small, "--steps", 5, "--precision", "tf32", "--out", folder / "run")
+    assert "warning: --precision is tf32, CPUs compute in f32\n" in text, text
+    assert "warning: --steps is 5, which is for texts: the samples are 1x28x28\n" in text, text
+
+
+def a_run_names_its_shares_and_its_many_devices(folder):
+    small = ["--model", "mlp", "--synthetic", 200, "--batch", 40, "--epochs", 1, "--progress", "plain"]
+    text = run("train", *small, "--devices", "cpu:0,cpu:1", "--shares", "3,1", "--out", folder / "uneven")
+    assert text.splitlines()[0].startswith("mlp on cpu:0,cpu:1 with shares 3,1: "), text
+    assert "mlp on cpu:0,cpu:1 as 2x1x1 with shares 3,1" in (folder / "uneven" / "loss.svg").read_text()
+    text = run("train", *small, "--devices", ",".join(f"cpu:{i}" for i in range(8)), "--mesh", "4x2x1", "--out", folder / "eight")
+    assert text.splitlines()[0].startswith("mlp on cpu:0..7 as 4x2x1: "), text
+    table = run("compare", folder / "uneven", folder / "eight", "--svg", folder / "both.svg").splitlines()
+    assert table[1].endswith("cpu:0,cpu:1 with shares 3,1") and table[2].endswith("cpu:0..7 as 4x2x1"), table
+    assert "test accuracy of 2 runs" in (folder / "both.svg").read_text()
+
+
 def labels_are_smoothed(folder):
     small = ["--model", "mlp", "--synthetic", 200, "--batch", 50, "--epochs", 4, "--optimizer", "adam", "--lr", 0.01, "--progress", "off"]
     for smoothing in (0, 0.4):

@@ -186,6 +186,10 @@ def weights_of_another_program_hint_at_its_name_map(folder):
     line = refuse("train", *begin, "--model", "d2l_resnet18", "--classes", 12, "--weights", file, "--out", folder / "none")
     assert line.endswith("; its names fit with --name-map d2l"), line
     run("train", *begin, "--model", "d2l_resnet18", "--weights", file, "--name-map", "d2l", "--out", folder / "same")
+    wrapped = folder / "wrapped.safetensors"
+    write_renamed(file, wrapped, ((r"^", "module."),))
+    line = refuse("train", *begin, "--model", "d2l_resnet18", "--weights", wrapped, "--out", folder / "none")
+    assert line.endswith("; its names fit with --strip-prefix module. --name-map d2l"), line
 
 
 if __name__ == "__main__":

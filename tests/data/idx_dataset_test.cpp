@@ -51,6 +51,19 @@ TEST(IdxDataset, resizes_every_channel_by_itself) {
   }
 }
 
+TEST(IdxDataset, has_no_targets_without_a_file_of_labels) {
+  const TempDirectory directory;
+  const std::string images = (directory.path() / "images").string(), labels = (directory.path() / "labels").string();
+  write_plain(images, idx_bytes({3, 2, 2}));
+  write_plain(labels, idx_bytes({3}));
+  const auto dataset = open_idx(images, "", {}), labeled = open_idx(images, labels, {});
+  EXPECT_FALSE(dataset->has_targets());
+  EXPECT_TRUE(labeled->has_labels());
+  EXPECT_EQ(dataset->classes(), 0);
+  EXPECT_EQ(dataset->size(), 3);
+  EXPECT_EQ(read_all(*dataset).inputs, read_all(*labeled).inputs);
+}
+
 TEST(IdxDataset, refuses_images_and_labels_that_do_not_belong_together) {
   EXPECT_REFUSED(create_idx(array_of({3, 2, 2}), array_of({4}), {}), Status::corrupt, "3 images but 4 labels");
   EXPECT_REFUSED(create_idx(array_of({3}), array_of({3}), {}), Status::corrupt, "need [n, h, w] or [n, c, h, w]");

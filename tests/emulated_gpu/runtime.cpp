@@ -303,6 +303,11 @@ EMULATED cudaError_t cudaStreamQuery(cudaStream_t stream) { return remember(quer
 EMULATED cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   return remember(wait(stream, event));
 }
+EMULATED cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  if (const cudaError_t status = why_not(stream); status != cudaSuccess) return remember(status);
+  enqueue(stream, {[=] { function(data); }});
+  return cudaSuccess;
+}
 EMULATED cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   return remember(begin_capture(stream));
 }

@@ -265,5 +265,33 @@ TEST(Checkpoints, ResumeBitForBitAtTheSameCountAndCloselyAtAnother) {
   }
 }
 
+// On GPUs too: times come from the device's clock, and change no bit.
+TEST(Traces, HaveATimeForEveryLaunch) {
+  const auto batches = make_batches(3, 12);
+  TrainerOptions options = momentum_options();
+  const Trained expected = train(conv_net(), test_devices(1), options, batches);
+  options.collect_trace = true;
+  Trainer trainer(test_context(), conv_net(), test_devices(1), options);
+  std::vector<std::string> first;
+  for (const Batch& batch : batches) {
+    StepResult result;
+    trainer.step(batch, result);
+    std::istringstream lines(trainer.trace());
+    std::vector<std::string> names;
+    double begin = 0, end = 0;
+    int replica = 0;
+    for (std::string name; lines >> replica >> begin >> end && std::getline(lines, name);) {
+      EXPECT_EQ(replica, 0);
+      EXPECT_GE(end, begin) << name;
+      EXPECT_LT(end, 60e6) << name;
+      names.push_back(name);
+    }
+    EXPECT_EQ(names.size(), trainer.ranks().at(0).current_plan().launches.size());
+    if (first.empty()) first = names;
+    EXPECT_EQ(names, first);
+  }
+  EXPECT_EQ(expected.parameters, look_at(trainer).parameters);
+}
+
 }  // namespace
 }  // namespace troika

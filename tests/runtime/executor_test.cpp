@@ -166,6 +166,60 @@ TEST(Execute, NeedsNoCommunicatorWithoutCollectives) {
   EXPECT_EQ(events, Events{"update"});
 }
 
+// A clock whose launches take 3 ms each, with 1 ms between them.
+class FakeClock : public LaunchClock {
+ public:
+  explicit FakeClock(Events& events) : events_(events) {}
+  void hold(std::chrono::nanoseconds time) override { events_.push_back(time > 0ns ? "hold" : "hold for no time"); }
+  void begin(size_t launch) override { events_.push_back(text("begin ", launch)); }
+  void end(size_t launch) override {
+    events_.push_back(text("end ", launch));
+    launches_.push_back(launch);
+  }
+  std::vector<LaunchTime> read() override {
+    std::vector<LaunchTime> times;
+    for (size_t launch : std::exchange(launches_, {})) times.push_back({launch, 4ms * times.size(), 3ms});
+    return times;
+  }
+
+ private:
+  Events& events_;
+  std::vector<size_t> launches_;
+};
+
+TEST(Execute, TakesTimesFromTheClockOfADevice) {
+  FakeDevice device;
+  Events events;
+  Plan plan = backward(0, 0ms, events);
+  plan.launches.push_back({});
+  plan.launches.back().kernel = std::make_unique<RecordingKernel>("more", events, 0ms);
+  plan.steps.push_back({PlanStep::launch, plan.launches.size() - 1});
+  Trace trace;
+  trace.clock = std::make_unique<FakeClock>(events);
+  for (int run = 0; run < 2; ++run) {
+    events.clear();
+    trace.events.clear();
+    execute(plan, device, {}, {}, {}, Clock::now() + 10s, &trace);
+    EXPECT_EQ(events, (Events{"hold", "begin 0", "update", "end 0", "begin 1", "more", "end 1"}));
+    ASSERT_EQ(trace.events.size(), 2u);
+    EXPECT_EQ(trace.events[0].end - trace.events[0].begin, 3ms);
+    EXPECT_EQ(trace.events[1].begin - trace.events[0].end, 1ms);
+    EXPECT_LE(trace.events[1].end, Clock::now());
+  }
+}
+
+// With other ranks, all times are the host's.
+TEST(Execute, TakesNoTimesFromTheClockIfOtherRanksTakePart) {
+  FakeDevice device;
+  Events events;
+  const Linked linked(events, 0ms);
+  Trace trace;
+  trace.clock = std::make_unique<FakeClock>(events);
+  execute(backward(1, 0ms, events), device, {}, {{0, 64, {}}}, linked.groups, Clock::now() + 10s, &trace);
+  EXPECT_EQ(std::count(events.begin(), events.end(), "hold"), 0);
+  EXPECT_EQ(std::count(events.begin(), events.end(), "begin 0"), 0);
+}
+
 // A plan with an update, and one more launch.
 class ExecutePieces : public ::testing::Test {
  protected:
@@ -237,14 +291,14 @@ TEST(Execute, OverlapsCollectivesWithBackward) {
   Events events;
   const Linked linked(events, kTime / 2);
   const Plan plan = backward(kLayers, kTime, events);
-  std::vector<TraceEvent> trace;
+  Trace trace;
   execute(plan, device, {}, std::vector<BucketRange>(kLayers, BucketRange{0, 64, {}}), linked.groups,
           Clock::now() + 60s, &trace);
   EXPECT_LE(linked.link->unfinished, 1);
 
-  ASSERT_EQ(trace.size(), plan.steps.size());
+  ASSERT_EQ(trace.events.size(), plan.steps.size());
   Clock::time_point first_start, last_backward;
-  for (const TraceEvent& event : trace) {
+  for (const TraceEvent& event : trace.events) {
     EXPECT_LE(event.begin, event.end);
     if (event.step.kind == PlanStep::start_all_reduce && event.step.index == 0) first_start = event.begin;
     if (event.step.kind == PlanStep::launch && event.step.index == kLayers - 1) last_backward = event.begin;
@@ -257,11 +311,11 @@ TEST(Execute, TracesWhenTheResultOfACollectiveWasThere) {
   FakeDevice device;
   Events events;
   const Linked linked(events, 5ms);
-  std::vector<TraceEvent> trace;
+  Trace trace;
   execute(backward(3, 20ms, events), device, {}, std::vector<BucketRange>(3, BucketRange{0, 64, {}}), linked.groups,
           Clock::now() + 60s, &trace);
   Clock::time_point last_backward;
-  for (const TraceEvent& event : trace) {
+  for (const TraceEvent& event : trace.events) {
     if (event.step.kind == PlanStep::launch && event.step.index == 2) last_backward = event.end;
     if (event.step.kind != PlanStep::wait_all_reduce)
       EXPECT_EQ(event.arrival, event.end);
@@ -277,12 +331,12 @@ TEST(Execute, AppendsToATraceWithoutAllocatingOnceItIsReserved) {
   Events events;
   const Linked linked(events, 0ms);
   const Plan plan = backward(3, 0ms, events);
-  std::vector<TraceEvent> trace;
-  trace.reserve(plan.steps.size());
-  const TraceEvent* memory = trace.data();
+  Trace trace;
+  trace.make_room(plan, nullptr);
+  const TraceEvent* memory = trace.events.data();
   execute(plan, device, {}, std::vector<BucketRange>(3), linked.groups, Clock::now() + 10s, &trace);
-  EXPECT_EQ(trace.size(), plan.steps.size());
-  EXPECT_EQ(trace.data(), memory);
+  EXPECT_EQ(trace.events.size(), plan.steps.size());
+  EXPECT_EQ(trace.events.data(), memory);
 }
 
 }  // namespace

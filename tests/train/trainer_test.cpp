@@ -83,7 +83,7 @@ struct Training {
 
 struct TraceLine {
   int rank;
-  int64_t begin_us, end_us;
+  double begin_us, end_us;
   std::string op, what;
 };
 
@@ -104,7 +104,7 @@ TEST(Trainer, StartsTheFirstAllReduceBeforeTheLastGradientIsThere) {
   options.collect_trace = true;
   Training t(2, options);
   t.step();
-  std::map<int, int64_t> first_start, last_gradient_end;
+  std::map<int, double> first_start, last_gradient_end;
   for (const TraceLine& line : parse_trace(t.trainer->trace())) {
     EXPECT_LE(line.begin_us, line.end_us);
     if (line.op == "start_all_reduce" && !first_start.count(line.rank)) first_start[line.rank] = line.begin_us;

@@ -42,15 +42,16 @@ class Dataset(Handle):
         return cls(out)
 
     @classmethod
-    def open_idx(cls, context, images, labels, **options):
-        """Two IDX files, plain or gzipped. Options: DatasetOptions.
+    def open_idx(cls, context, images, labels=None, **options):
+        """Two IDX files, plain or gzipped; without labels, the samples are for prediction. Options: DatasetOptions.
 
         Raises Corrupt, InvalidArgument, IoError, NotFound or OutOfMemory. In C:
         troika_dataset_open_idx.
         """
         struct = fill(default_of(_interface.troika_dataset_options), options, "open_idx")
         out = _interface.troika_dataset()
-        call(lib.troika_dataset_open_idx, context_of(context), encode(images, "images"), encode(labels, "labels"),
+        call(lib.troika_dataset_open_idx, context_of(context), encode(images, "images"),
+             None if labels is None else encode(labels, "labels"),
              ctypes.byref(struct), ctypes.byref(out))
         return cls(out)
 

@@ -3,6 +3,7 @@
 
 #include "backends/cuda/graph_recording.h"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/launch_times.h"
 #include "backends/cuda/pinned_readback.h"
 #include "backends/cuda/plan_cache.h"
 #include "backends/cuda/ranged_kernel.h"
@@ -102,6 +103,10 @@ size_t CudaDevice::room_for_samples() const {
 
 std::unique_ptr<Recording> CudaDevice::record(const LaunchOrder& order, const std::function<void(size_t)>& launch) {
   return record_graph(context_, stream(), order, launch, text("device ", id(), ": recording a plan"));
+}
+
+std::unique_ptr<LaunchClock> CudaDevice::create_clock(size_t launches) {
+  return std::make_unique<GpuLaunchClock>(context_, stream(), launches, text("device ", id(), ": timing launches"));
 }
 
 namespace {

@@ -39,6 +39,7 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   size_t room_for_samples() const override;
   bool can_record() const override { return true; }
   std::unique_ptr<Recording> record(const LaunchOrder& order, const std::function<void(size_t)>& launch) override;
+  std::unique_ptr<LaunchClock> create_clock(size_t launches) override;
   KernelChoice select(const KernelRequest& request) override;
   KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) override;
 

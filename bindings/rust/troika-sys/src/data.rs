@@ -311,7 +311,8 @@ extern "C" {
     pub fn troika_dataset_options_init(options: *mut troika_dataset_options, struct_size: u32);
 
     /// Reads images and labels from two IDX files (the format of MNIST), plain or gzipped: images
-    /// u8 \[n, h, w\] or \[n, c, h, w\], labels u8 \[n\]. Samples are f32 \[c, h, w\].
+    /// u8 \[n, h, w\] or \[n, c, h, w\], labels u8 \[n\]. Samples are f32 \[c, h, w\]. If
+    /// `labels_path` is NULL or empty, samples have no targets: they are for prediction.
     ///
     /// Owned: destroy \*`out_dataset` with
     /// [`troika_dataset_destroy`](crate::troika_dataset_destroy).

@@ -692,8 +692,12 @@ extern "C" {
     ) -> troika_status;
 
     /// Writes the trace of the last step, one line per event: "replica `begin_us` `end_us` name",
-    /// in microseconds since the begin of the first event. Needs `collect_trace`. The rules for the
-    /// buffer are those of [`troika_model_print`](crate::troika_model_print).
+    /// in microseconds and their tenths since the begin of the first event. Needs `collect_trace`.
+    /// The rules for the buffer are those of [`troika_model_print`](crate::troika_model_print).
+    ///
+    /// If one GPU is attached, the times of its launches are its own, taken by events around each;
+    /// launches run one after another. With several ranks the times are the host's, which starts a
+    /// GPU's launches ahead.
     ///
     /// Errors: NOT_INITIALIZED without a trace, INVALID_ARGUMENT (a capacity below 0), BUSY. One
     /// thread per trainer at a time.
@@ -718,7 +722,9 @@ extern "C" {
     ///
     /// Times are in microseconds since the begin of the first event. Arrows connect the two ends of
     /// a message. args has the kind of an event, and its kernel, operations and bytes if they are
-    /// known. Names and args may change in later versions.
+    /// known: of a launch, the bytes that it reads or writes, each once. The times of launches are
+    /// those of [`troika_trainer_trace`](crate::troika_trainer_trace). Names and args may change in
+    /// later versions.
     ///
     /// With a group the call is collective, each process with a file; rank 0 writes its file, and
     /// an error reaches all. Processes of one machine have one clock. The clocks of other machines

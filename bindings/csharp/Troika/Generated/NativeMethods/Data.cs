@@ -13,8 +13,9 @@ namespace Troika.Native
             troika_dataset_options* options, uint struct_size);
 
         /// <summary>Reads images and labels from two IDX files (the format of MNIST), plain or
-        /// gzipped: images u8 [n, h, w] or [n, c, h, w], labels u8 [n]. Samples are f32 [c, h,
-        /// w].</summary>
+        /// gzipped: images u8 [n, h, w] or [n, c, h, w], labels u8 [n]. Samples are f32 [c, h, w].
+        /// If labels_path is NULL or empty, samples have no targets: they are for
+        /// prediction.</summary>
         /// <remarks>
         /// <para>Owned: destroy *out_dataset with troika_dataset_destroy.</para>
         /// <para>Errors:</para>

@@ -474,9 +474,12 @@ namespace Troika.Native
             out long out_size, out troika_error error);
 
         /// <summary>Writes the trace of the last step, one line per event: "replica begin_us end_us
-        /// name", in microseconds since the begin of the first event. Needs collect_trace. The
-        /// rules for the buffer are those of troika_model_print.</summary>
+        /// name", in microseconds and their tenths since the begin of the first event. Needs
+        /// collect_trace. The rules for the buffer are those of troika_model_print.</summary>
         /// <remarks>
+        /// <para>If one GPU is attached, the times of its launches are its own, taken by events
+        /// around each; launches run one after another. With several ranks the times are the
+        /// host's, which starts a GPU's launches ahead.</para>
         /// <para>Errors: NOT_INITIALIZED without a trace, INVALID_ARGUMENT (a capacity below 0),
         /// BUSY. One thread per trainer at a time.</para>
         /// </remarks>
@@ -498,7 +501,9 @@ namespace Troika.Native
         /// wait.</para>
         /// <para>Times are in microseconds since the begin of the first event. Arrows connect the
         /// two ends of a message. args has the kind of an event, and its kernel, operations and
-        /// bytes if they are known. Names and args may change in later versions.</para>
+        /// bytes if they are known: of a launch, the bytes that it reads or writes, each once. The
+        /// times of launches are those of troika_trainer_trace. Names and args may change in later
+        /// versions.</para>
         /// <para>With a group the call is collective, each process with a file; rank 0 writes its
         /// file, and an error reaches all. Processes of one machine have one clock. The clocks of
         /// other machines are compared by messages: otherData of the file has clock_error_us, by

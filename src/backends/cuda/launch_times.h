@@ -1,0 +1,34 @@
+// The clock of a GPU's launches: two events around each.
+#pragma once
+
+#include <vector>
+
+#include "backends/cuda/event.h"
+#include "device/backend.h"
+
+namespace troika::cuda {
+
+class GpuLaunchClock : public LaunchClock {
+ public:
+  // `what` begins messages.
+  GpuLaunchClock(ContextPtr context, cudaStream_t stream, size_t launches, std::string what);
+
+  void hold(std::chrono::nanoseconds time) override;
+  void begin(size_t launch) override;
+  void end(size_t launch) override;
+  std::vector<LaunchTime> read() override;
+
+ private:
+  struct Around {
+    Event begin, end;
+  };
+
+  const ContextPtr context_;
+  const cudaStream_t stream_;
+  const std::string what_;
+  std::vector<Around> events_;  // by launch
+  std::vector<size_t> timed_;   // launches, in the order of the stream
+  std::chrono::nanoseconds held_{0};
+};
+
+}  // namespace troika::cuda
