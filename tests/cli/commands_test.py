@@ -338,6 +338,17 @@ def the_script_converts_files_of_torch_save(folder):
         assert told.split("  ")[:3] == run("evaluate", out).split("  ")[:3], told
 
 
+def files_of_measured_engines_are_merged(folder):
+    script = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tools" / "merge-engines"
+    for name, machine, engines in (("a", "H100", {"x": "1", "y": "2"}), ("b", "H100", {"y": "3", "z": "4"}), ("c", "H200", {"x": "5"})):
+        (folder / f"{name}.json").write_text(json.dumps({"machine": machine, "engines": engines}))
+    merge = [sys.executable, script, folder / "out.json", folder / "a.json", folder / "b.json"]
+    subprocess.run(merge, timeout=TIME_LIMIT_S, capture_output=True, check=True)
+    assert json.loads((folder / "out.json").read_text()) == {"machine": "H100", "engines": {"x": "1", "y": "2", "z": "4"}}
+    refused = subprocess.run([*merge, folder / "c.json"], timeout=TIME_LIMIT_S, capture_output=True, text=True, check=False)
+    assert refused.returncode == 1 and "is of H200, the files before it of H100; need one machine" in refused.stderr, refused
+
+
 def evaluate_refuses_weights_of_another_model(folder):
     out = folder / "run"
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")

@@ -5,6 +5,7 @@ names are sentences; each gets a separate folder.
 """
 
 import json
+import re
 
 from tool import refuse, rows_of, run, run_tests
 
@@ -34,6 +35,15 @@ def a_run_goes_on_with_the_cpu_alone(folder):
     run("train", *MLP, "--epochs", 1, "--devices", "cuda:0,cpu:0", *SGD, "--out", folder / "run")
     run("train", "--resume", folder / "run", "--epochs", 2, "--devices", "cpu:0", "--progress", "off")
     assert all(abs(a - b) < 1e-4 for a, b in zip(losses_of(folder / "run"), losses_of(folder / "whole"), strict=True))
+
+
+def a_profile_has_the_times_of_the_gpu(folder):
+    text = run("bench", "--model", "mlp", "--batch", 16, "--devices", "cuda:0", "--steps", 2, "--windows", 1, "--profile")
+    launches = re.findall(r"^ +([\d.]+) ms .*  replica 0  (\S+ \S+)  (cuda:\S+)$", text, re.M)
+    assert [name for _, name, _ in launches][:2] == ["linear fc1", "linear fc2"], text
+    assert all(float(time) > 0 for time, _, _ in launches), text
+    total = re.search(r"^ +([\d.]+) ms  replica 0  sum; a step without a trace takes ", text, re.M)
+    assert total and abs(float(total[1]) - sum(float(time) for time, _, _ in launches)) < 0.001 * (len(launches) + 1), text
 
 
 def channels_of_a_layer_need_one_kind(folder):

@@ -13,6 +13,7 @@
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/gpu_transport.h"
 #include "backends/cuda/plan_cache.h"
+#include "core/dynamic_library.h"
 #include "core/text.h"
 
 namespace troika::cuda {
@@ -62,15 +63,16 @@ class CudaBackend : public Backend {
     std::lock_guard lock(mutex_);
     std::shared_ptr<PlanCache>& plans = plans_[name];
     if (plans) return plans;
-    std::string file = name;
-    for (char& c : file)
+    std::string words = name;
+    for (char& c : words)
       if (!isalnum(static_cast<unsigned char>(c))) c = '_';
+    const std::string file = text("engines-", words, ".json");
     std::error_code error;
     std::filesystem::create_directories(cache_folder_, error);
-    plans = cache_folder_.empty() || access(cache_folder_.c_str(), W_OK) != 0
-                ? std::make_shared<PlanCache>()
-                : std::make_shared<PlanCache>(text(cache_folder_, "/engines-", file, ".json"),
-                                              text(name, ", cuDNN ", cudnnGetVersion()));
+    const bool is_stored = !cache_folder_.empty() && access(cache_folder_.c_str(), W_OK) == 0;
+    const std::string shipped = folder_of_code(&kLeastMajor) + "/" TROIKA_ENGINES_FOLDER "/" + file;
+    plans = std::make_shared<PlanCache>(is_stored ? text(cache_folder_, '/', file) : "",
+                                        text(name, ", cuDNN ", cudnnGetVersion()), shipped);
     return plans;
   }
 

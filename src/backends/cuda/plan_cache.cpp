@@ -11,13 +11,14 @@ namespace troika::cuda {
 
 using Json = nlohmann::json;
 
-PlanCache::PlanCache(std::string path, std::string machine) : path_(std::move(path)), machine_(std::move(machine)) {
-  read();
+PlanCache::PlanCache(std::string path, std::string machine, const std::string& shipped)
+    : path_(std::move(path)), machine_(std::move(machine)) {
+  for (const std::string& file : {path_, shipped}) read(file);
 }
 
 // Entries that are known already stay.
-void PlanCache::read() {
-  std::ifstream file(path_);
+void PlanCache::read(const std::string& path) {
+  std::ifstream file(path);
   const Json json = Json::parse(file, nullptr, false);
   if (!json.is_object() || json.value("machine", Json()) != Json(machine_)) return;
   const auto engines = json.find("engines");
@@ -37,7 +38,7 @@ void PlanCache::store(const std::string& problem, const std::string& engine) {
   std::lock_guard lock(mutex_);
   engines_[problem] = engine;
   if (path_.empty()) return;
-  read();  // what other processes have found since
+  read(path_);  // what other processes have found since
   write();
 }
 

@@ -13,9 +13,11 @@ namespace troika::cuda {
 class PlanCache {
  public:
   PlanCache() = default;  // kept in memory alone
-  // Reads `path` if it exists. A file of another GPU or cuDNN version, or one that does not parse,
-  // counts as empty. `machine` names GPU and library: "NVIDIA H200, cuDNN 91900".
-  PlanCache(std::string path, std::string machine);
+  // Reads `path` and then `shipped`, a file that comes with the library, if they exist: what `path`
+  // has comes first. Without a path, engines are kept in memory alone. A file of another GPU or
+  // cuDNN version, or one that does not parse, counts as empty. `machine` names GPU and library:
+  // "NVIDIA H200, cuDNN 91900".
+  PlanCache(std::string path, std::string machine, const std::string& shipped = "");
 
   // The engine's text for a problem's text, such as "conv2d bf16 256x64x28x28 ..." ->
   // "eng52_k2=3_k24=0".
@@ -29,7 +31,7 @@ class PlanCache {
   std::mutex& measuring() { return measuring_; }
 
  private:
-  void read();
+  void read(const std::string& path);
   void write() const;
 
   std::mutex measuring_;
