@@ -4,15 +4,16 @@
 #include <chrono>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 
 #include "cli/auto_mesh.h"
-#include "cli/ceilings.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/data_source.h"
 #include "cli/device_list.h"
 #include "cli/job.h"
+#include "cli/measured_rates.h"
 #include "cli/mesh.h"
 #include "cli/optimizer.h"
 #include "cli/precision.h"
@@ -147,6 +148,23 @@ double total_mib(const troika_memory_info& memory) {
          (1 << 20);
 }
 
+// Returns the rates of each device, each measured once. Operations on tensors have no TF32.
+std::vector<MeasuredRates> rates_of(const Context& context, const std::vector<troika_device>& devices,
+                                    int32_t precision) {
+  const int32_t dtype = precision == TROIKA_PRECISION_TF32   ? 0
+                        : precision == TROIKA_PRECISION_BF16 ? TROIKA_DTYPE_BF16
+                        : precision == TROIKA_PRECISION_F16  ? TROIKA_DTYPE_F16
+                                                             : TROIKA_DTYPE_F32;
+  std::map<int32_t, MeasuredRates> of_kinds;
+  std::vector<MeasuredRates> rates;
+  for (const troika_device device : devices) {
+    const auto [found, is_new] = of_kinds.try_emplace(device.kind);
+    if (is_new) found->second = measure_rates(context, device, dtype);
+    rates.push_back(found->second);
+  }
+  return rates;
+}
+
 // A trainer that collects traces runs as many steps as a window has, and waits for each.
 // `step_seconds`: of a step without a trace.
 std::string profile_of(const Context& context, const Trainer& trainer, const std::vector<troika_device>& devices,
@@ -159,11 +177,7 @@ std::string profile_of(const Context& context, const Trainer& trainer, const std
     profile.add(trainer);
   }
   profile.describe_launches(trainer);
-  const int32_t precision = parse_precision(options.precision);
-  const int32_t dtype = precision == TROIKA_PRECISION_BF16  ? TROIKA_DTYPE_BF16
-                        : precision == TROIKA_PRECISION_F16 ? TROIKA_DTYPE_F16
-                                                            : TROIKA_DTYPE_F32;
-  return profile.table(measure_ceilings(context, devices.front(), dtype), step_seconds);
+  return profile.table(rates_of(context, devices, parse_precision(options.precision)), step_seconds);
 }
 
 int bench(const Command& command, BenchOptions& options) {
@@ -188,7 +202,8 @@ int bench(const Command& command, BenchOptions& options) {
   troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
   model_options.classes = spec.classes;
   model_options.input_channels = spec.dims[0];
-  model_options.input_height = model_options.input_width = spec.dims[1];
+  model_options.input_height = spec.dims[1];
+  model_options.input_width = spec.dims[2];
   const Model model = create_model(context, options.model, model_options);
   troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
   trainer_options.precision = precision;
@@ -282,6 +297,7 @@ void add_bench_command(CommandLine& line) {
                "Then each launch's best time in a window of steps, with traces and without CUDA graphs");
   command.option("--trace", options->trace,
                  "Then writes the trace of one more step, for ui.perfetto.dev; GPUs use no CUDA graphs", "FILE");
+  command.exclude("--trace", "--profile");
   command.option("--threads", options->threads, "CPU threads of all CPU devices together; 0: every core");
   add_processes_option(command, options->processes);
   command.action([command, options] { return bench(command, *options); });

@@ -56,7 +56,7 @@ struct ComparedRun {
   explicit ComparedRun(const std::string& folder_name) : name(folder_name) {
     const RunFolder folder{path_of(folder_name)};
     options = read_run_options(folder);
-    processes = processes_of_run(folder);
+    processes = read_run_record(folder).processes;
     rows = read_metrics(folder.metrics(), options.epochs);
     if (rows.empty()) throw Failure("'" + name + "' has no epochs in metrics.csv yet");
   }

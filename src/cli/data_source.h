@@ -20,8 +20,8 @@ inline constexpr const char* kFashionMnistDirectory = "/usr/share/datasets/fashi
 inline constexpr const char* kModelHelp =
     "d2l_lenet, d2l_resnet18, d2l_resnet18_stem7, resnet9, resnet18, resnet34, resnet50, mlp or char_lstm";
 inline constexpr const char* kModelOrFileHelp =
-    "d2l_lenet, d2l_resnet18, d2l_resnet18_stem7, resnet9, resnet18, resnet34, resnet50, mlp or char_lstm; or a file that "
-    "Troika has saved, with its layers";
+    "d2l_lenet, d2l_resnet18, d2l_resnet18_stem7, resnet9, resnet18, resnet34, resnet50, mlp or char_lstm; "
+    "or a file that Troika has saved, with its layers";
 
 inline constexpr int kMaxImageSize = 65535;  // a side, as the library has it
 

@@ -23,7 +23,7 @@ struct PredictArguments {
   EvaluatedRun evaluated;
   std::string split = "test", out;
   int64_t first = 0, count = 0;
-  int top = 3;
+  int top = 0;  // 0: 3, or all classes if they are fewer
 };
 
 // Softmax in double: the largest output counts as 0, so that no exponential is too large.
@@ -83,7 +83,14 @@ Samples open_images(const Context& context, const Command& command, PredictArgum
     return open_own_images(context, own, data, input_form(context, arguments.evaluated),
                            arguments.evaluated.class_names);
   }
-  Samples samples = open_samples(context, data, split);
+  Samples samples;
+  try {
+    samples = open_samples(context, data, split);
+  } catch (const Failure& failure) {
+    if (std::string_view(failure.what()).find(" neither ") == std::string_view::npos) throw;
+    throw Failure(std::string(failure.what()) +
+                  "; pictures are read from the folder itself, or from test/CLASS/PICTURE");
+  }
   if (samples.is_text()) throw Failure("predict is for images, '" + data.directory + "' is a text");
   return samples;
 }
@@ -105,6 +112,8 @@ int predict(const Command& command, PredictArguments& arguments) {
   troika_model_info info = TROIKA_MODEL_INFO_INIT;
   call(troika_model_describe, model.get(), &info);
   const int64_t classes = info.output_dims[0];
+  constexpr int64_t kUsualTop = 3;
+  if (arguments.top == 0) arguments.top = static_cast<int>(std::min(kUsualTop, classes));
   if (arguments.top < 1 || arguments.top > classes)
     refuse_value("--top", arguments.top, formatted("1 to %lld", static_cast<long long>(classes)));
   if (arguments.first >= samples.info.n)
@@ -147,7 +156,8 @@ void add_predict_command(CommandLine& line) {
   const auto arguments = std::make_shared<PredictArguments>();
   add_evaluated_options(command, arguments->evaluated);
   command.option("--split", arguments->split, "The images to predict: test or train");
-  command.option("--top", arguments->top, "Number of classes in each row, the most likely first", "K");
+  command.option("--top", arguments->top,
+                 "Number of classes in each row, the most likely first; 0: 3, or all if they are fewer", "K");
   command.option("--first", arguments->first, "The first row to predict", "ROW");
   command.option("--count", arguments->count, "Number of rows; 0: all that follow", "N");
   command.option("--csv", arguments->out, "The file to write instead of standard output", "FILE");

@@ -2,6 +2,7 @@
 #include "cli/profile.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -25,12 +26,15 @@ struct TemporaryFile {
 
 double rate(double amount, double milliseconds) { return milliseconds > 0 ? 1000 * amount / milliseconds : 0; }
 
-// "  1393 GB/s  46 %", or blanks if there is no amount.
-std::string rate_text(double amount, double milliseconds, double ceiling, const char* unit) {
-  if (amount == 0) return std::string(20, ' ');
-  return formatted("%8.0f %-6s %3.0f %%", rate(amount, milliseconds) / 1e9, unit,
-                   ceiling > 0 ? 100 * rate(amount, milliseconds) / ceiling : 0);
+// "  1393 GB/s    46 %", or blanks if there is no amount. `most` 0: without the part of it.
+std::string rate_text(double amount, double milliseconds, double most, const char* unit) {
+  const double reached = rate(amount, milliseconds);
+  if (amount == 0) return std::string(21, ' ');
+  return formatted("%8.0f %-6s ", reached / 1e9, unit) +
+         (most > 0 ? formatted("%3.0f %%", 100 * reached / most) : "     ");
 }
+
+double part_of(double sum, double milliseconds) { return sum > 0 ? 100 * milliseconds / sum : 0; }
 
 }  // namespace
 
@@ -59,7 +63,10 @@ void Profile::add(const Trainer& trainer) {
 }
 
 void Profile::describe_launches(const Trainer& trainer) {
-  const TemporaryFile file(formatted("troika-profile-%p.json", static_cast<const void*>(this)));
+  const TemporaryFile file(
+      formatted("troika-profile-%lld-%p.json",
+                static_cast<long long>(std::chrono::steady_clock::now().time_since_epoch().count()),
+                static_cast<const void*>(this)));
   call(troika_trainer_save_trace, trainer.get(), text_of(file.path).c_str());
   const auto trace = nlohmann::json::parse(read_file(file.path));
   std::vector<const nlohmann::json*> launches;  // replica after replica, in their order
@@ -75,16 +82,17 @@ void Profile::describe_launches(const Trainer& trainer) {
       event.operations = args.value("operations", 0.0);
       ++next;
     }
+  if (next != launches.end()) throw Failure("the trace as text and the trace as JSON have other launches");
 }
 
 // The columns of a launch, or of a sum, before its name.
-std::string Profile::row(const Event& event, const Ceilings& ceilings, double sum) {
-  return formatted("%9.3f ms %5.1f %% ", event.milliseconds, 100 * event.milliseconds / sum) +
-         rate_text(event.bytes, event.milliseconds, ceilings.bytes_per_second, "GB/s") +
-         rate_text(event.operations, event.milliseconds, ceilings.operations_per_second, "GFLOPS") + "  ";
+std::string Profile::row(const Event& event, const MeasuredRates& rates, double sum) {
+  return formatted("%9.3f ms %5.1f %% ", event.milliseconds, part_of(sum, event.milliseconds)) +
+         rate_text(event.bytes, event.milliseconds, rates.bytes_per_second, "GB/s") +
+         rate_text(event.operations, event.milliseconds, rates.operations_per_second, "GFLOPS") + "  ";
 }
 
-std::string Profile::sums_by_kind(const std::vector<Event>& events, const Ceilings& ceilings, double sum) {
+std::string Profile::sums_by_kind(const std::vector<Event>& events, const MeasuredRates& rates, double sum) {
   std::map<std::string, Event> kinds;
   std::map<std::string, int> counts;
   for (const Event& event : events) {
@@ -102,21 +110,26 @@ std::string Profile::sums_by_kind(const std::vector<Event>& events, const Ceilin
                    [](const Event& a, const Event& b) { return a.milliseconds > b.milliseconds; });
   std::string out;
   for (const Event& total : sorted)
-    out += row(total, ceilings, sum) + formatted("%s, %d\n", total.name.c_str(), counts[total.name]);
+    out += row(total, rates, sum) + formatted("%s, %d\n", total.name.c_str(), counts[total.name]);
   return out;
 }
 
-std::string Profile::table(const Ceilings& ceilings, double step_seconds) const {
-  std::string result =
-      formatted("percent of the sum; of %.0f GB/s and %.0f GFLOPS, which additions and products reach here\n",
-                ceilings.bytes_per_second / 1e9, ceilings.operations_per_second / 1e9);
+std::string Profile::table(const std::vector<MeasuredRates>& rates, double step_seconds) const {
+  std::string result;
   for (const auto& [replica, events] : replicas_) {
+    const MeasuredRates& most = rates.at(static_cast<size_t>(replica));
     double sum = 0;
     for (const Event& event : events) sum += event.milliseconds;
+    result += formatted("replica %d: percent of the sum; of the %.0f GB/s of large additions", replica,
+                        most.bytes_per_second / 1e9) +
+              (most.operations_per_second > 0
+                   ? formatted("; of the %.0f GFLOPS of large products", most.operations_per_second / 1e9)
+                   : "") +
+              "\n";
     for (const Event& event : events)
-      result += row(event, ceilings, sum) + formatted("replica %d  %s", replica, event.name.c_str()) +
+      result += row(event, most, sum) + formatted("replica %d  %s", replica, event.name.c_str()) +
                 (event.kernel.empty() ? "" : "  " + event.kernel) + "\n";
-    result += formatted("replica %d by kind:\n", replica) + sums_by_kind(events, ceilings, sum);
+    result += formatted("replica %d by kind:\n", replica) + sums_by_kind(events, most, sum);
     result += formatted("%9.3f ms  replica %d  sum; a step without a trace takes %.3f ms, %+.3f\n", sum, replica,
                         1000 * step_seconds, 1000 * step_seconds - sum);
   }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/ceilings.h"
 #include "cli/client.h"
+#include "cli/measured_rates.h"
 
 namespace troika::cli {
 
@@ -17,10 +17,9 @@ class Profile {
   // Adds kernels, bytes and operations of the launches, from the trace of the last step.
   void describe_launches(const Trainer& trainer);
 
-  // Returns one line per launch, in the order of the step: milliseconds, part of the sum, what it
-  // reached of the ceilings, replica, name and kernel; then sums by kind of launch, and of each
-  // replica. `step_seconds`: of a step that is not traced.
-  std::string table(const Ceilings& ceilings, double step_seconds) const;
+  // Returns one line per launch in the order of the step, then sums. `rates`: by replica.
+  // `step_seconds`: of a step that is not traced.
+  std::string table(const std::vector<MeasuredRates>& rates, double step_seconds) const;
 
  private:
   struct Event {
@@ -30,8 +29,8 @@ class Profile {
     double bytes = 0, operations = 0;
   };
 
-  static std::string row(const Event& event, const Ceilings& ceilings, double sum);
-  static std::string sums_by_kind(const std::vector<Event>& events, const Ceilings& ceilings, double sum);
+  static std::string row(const Event& event, const MeasuredRates& rates, double sum);
+  static std::string sums_by_kind(const std::vector<Event>& events, const MeasuredRates& rates, double sum);
 
   std::map<int, std::vector<Event>> replicas_;
 };

@@ -126,6 +126,7 @@ RunRecord parse_record(const SavedObject& saved) {
   RunRecord record;
   saved.read("dataset", record.data);
   if (saved.has("last_stop")) record.last_stop = parse_sums(saved.inner("last_stop"));
+  if (saved.has("processes")) saved.read("processes", record.processes);
   if (saved.has("class_names")) saved.read("class_names", record.class_names);
   return record;
 }
@@ -228,15 +229,6 @@ RunRecord read_run_record(const RunFolder& folder) {
   const Json parsed = parse_run(folder);
   const std::filesystem::path file = folder.options();
   return parse_record(SavedObject(parsed, file));
-}
-
-int processes_of_run(const RunFolder& folder) {
-  const Json parsed = parse_run(folder);
-  const std::filesystem::path file = folder.options();
-  const SavedObject saved(parsed, file);
-  int processes = 1;
-  if (saved.has("processes")) saved.read("processes", processes);
-  return processes;
 }
 
 void write_run(TrainOptions options, const RunFolder& folder, const RunRecord& record) {

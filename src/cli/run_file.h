@@ -32,9 +32,6 @@ TrainOptions read_run_options(const RunFolder& folder);
 // Returns the rest of a run's run.json.
 RunRecord read_run_record(const RunFolder& folder);
 
-// Returns the number of processes that computed the run last.
-int processes_of_run(const RunFolder& folder);
-
 // Replaces run.json.
 void write_run(TrainOptions options, const RunFolder& folder, const RunRecord& record);
 

@@ -68,11 +68,12 @@ class LaunchClock {
   // Keeps the device from going on for this time. Meanwhile the host starts launches, so that the
   // device never waits for the host between two of them.
   virtual void hold(std::chrono::nanoseconds time) = 0;
-  // Around the call that starts a launch. Each launch is timed once at most before the next read().
+  // Around the call that starts a launch. Each launch is timed once at most after a hold().
   virtual void begin(size_t launch) = 0;
   virtual void end(size_t launch) = 0;
-  // Waits for the launches that were timed since the last read(). Returns their times, in order.
-  virtual std::vector<LaunchTime> read() = 0;
+  // Waits for the launches that were timed since hold(), at the end of which it sets `end`. Returns
+  // their times, in order.
+  virtual std::vector<LaunchTime> read(std::chrono::steady_clock::time_point& end) = 0;
 };
 
 // One replica's device. Except for copies and allocation, only one thread uses it: its worker,

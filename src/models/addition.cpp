@@ -60,13 +60,13 @@ Addition::Addition(Model& model, const char* op, const std::string& name, const 
 }
 
 const Shape& Addition::input(ValueId value) {
-  tokens(value);
+  input_of_tokens(value);
   if (const DType found = graph_.type(value).dtype; found != DType::f32)
     fail_layer(kind_, name_, text("input is ", name_of(found), ", needs f32; an embedding takes tokens"));
   return graph_.type(value).shape;
 }
 
-void Addition::tokens(ValueId value) {
+void Addition::input_of_tokens(ValueId value) {
   if (!layers_.is_output(value))
     fail_layer(kind_, name_, text("value ", value, " is not an output of model '", graph_.name(), "'"));
   inputs_.push_back({value, {}, false});

@@ -32,8 +32,8 @@ class Addition {
   // To be called in the order of the op's inputs. Returns the shape of the value, which must be
   // f32.
   const Shape& input(ValueId value);
-  // The same for tokens, i32 or f32.
-  void tokens(ValueId value);
+  // Adds an input of tokens, i32 or f32.
+  void input_of_tokens(ValueId value);
   // Returns the axis of the last input that a host means by `axis`: below 0 it counts from the end.
   // Refuses the batch.
   int64_t axis(int64_t axis) const;

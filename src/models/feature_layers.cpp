@@ -49,7 +49,7 @@ ValueId add_linear(Model& model, const std::string& name, ValueId input, int64_t
 
 ValueId add_embedding(Model& model, const std::string& name, ValueId tokens, int64_t words, int64_t features) {
   Addition layer(model, "embedding", name);
-  layer.tokens(tokens);
+  layer.input_of_tokens(tokens);
   if (const std::string parameter = parameter_before(model.graph(), tokens); !parameter.empty())
     fail_layer("embedding", name,
                text("input is computed with '", parameter, "', needs tokens, or numbers of the model's input"));

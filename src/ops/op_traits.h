@@ -52,8 +52,8 @@ struct InferenceForm {
 struct LowPrecision {
   bool computes_low = false;
   std::vector<int> f32_inputs = {};
-  bool keeps_sums = false;       // has the attribute `f32_output`: stores its sums unrounded
-  bool follows_readers = false;  // only moves numbers: computes in 16 bits only if its output is read so
+  bool keeps_sums = false;              // has the attribute `f32_output`: stores its sums unrounded
+  std::vector<int> exact_inputs = {};  // f32, and so is everything that they are computed from: whole numbers
 };
 
 // Part of a model's forward pass.

@@ -47,7 +47,7 @@ const OpDef reshape_op{.name = "reshape",
                                          .reach = Reach::whole,
                                          .fuses_relu = false,
                                          .inference = InferenceForm{},
-                                         .low = LowPrecision{.computes_low = true, .follows_readers = true},
+                                         .low = LowPrecision{true},
                                          .has_product = false}};
 
 }  // namespace troika

@@ -12,11 +12,16 @@ namespace {
 
 class Caster {
  public:
-  explicit Caster(Graph& graph) : graph_(graph), nodes_(std::move(graph.nodes())), is_read_low_(graph.values().size()) {
+  explicit Caster(Graph& graph)
+      : graph_(graph),
+        nodes_(std::move(graph.nodes())),
+        is_read_low_(graph.values().size()),
+        is_exact_(graph.values().size()) {
     graph_.nodes().clear();
-    for (size_t n = nodes_.size(); n-- > 0;)  // readers first
-      for (size_t i = 0; i < nodes_[n].inputs.size(); ++i)
-        if (nodes_[n].inputs[i] != kNoValue && reads_low(nodes_[n], i)) is_read_low_[nodes_[n].inputs[i]] = true;
+    for (size_t n = nodes_.size(); n-- > 0;) mark_exact(nodes_[n]);  // readers first
+    for (const Node& node : nodes_)
+      for (size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.inputs[i] != kNoValue && reads_low(node, i)) is_read_low_[node.inputs[i]] = true;
   }
 
   void run(DType low) {
@@ -33,10 +38,24 @@ class Caster {
   }
 
  private:
+  // Inputs of a node whose output must not be rounded must not be rounded either.
+  void mark_exact(const Node& node) {
+    for (size_t i = 0; i < node.inputs.size(); ++i)
+      if (node.inputs[i] != kNoValue && (makes_exact(node) || contains(node.op->low().exact_inputs, i)))
+        is_exact_[node.inputs[i]] = true;
+  }
+
+  bool makes_exact(const Node& node) const {
+    return std::any_of(node.outputs.begin(), node.outputs.end(), [this](ValueId id) { return is_exact_[id]; });
+  }
+
   bool reads_low(const Node& node, size_t i) const {
     const LowPrecision& op = node.op->low();
-    if (op.follows_readers && !is_read_low_[node.outputs[0]]) return false;
-    return op.computes_low && std::count(op.f32_inputs.begin(), op.f32_inputs.end(), static_cast<int>(i)) == 0;
+    return op.computes_low && !makes_exact(node) && !contains(op.f32_inputs, i);
+  }
+
+  static bool contains(const std::vector<int>& inputs, size_t i) {
+    return std::find(inputs.begin(), inputs.end(), static_cast<int>(i)) != inputs.end();
   }
 
   // Returns the value in that type: itself, or a cast that all its readers share. Labels, counters
@@ -54,7 +73,7 @@ class Caster {
 
   Graph& graph_;
   std::vector<Node> nodes_;
-  std::vector<bool> is_read_low_;  // by value
+  std::vector<bool> is_read_low_, is_exact_;  // by value
   std::map<std::pair<ValueId, DType>, ValueId> casts_;
 };
 

@@ -113,12 +113,12 @@ bool is_alone(const Plan& plan) {
   });
 }
 
-// Sets the times of the launches among the events from `first` on, by the clock. The last launch
-// has just ended.
+// Sets the times of the launches among the events from `first` on, by the clock.
 void take_times(LaunchClock& clock, std::vector<TraceEvent>& events, size_t first) {
-  const std::vector<LaunchTime> times = clock.read();
+  std::chrono::steady_clock::time_point end;
+  const std::vector<LaunchTime> times = clock.read(end);
   if (times.empty()) return;
-  const auto origin = std::chrono::steady_clock::now() - times.back().begin - times.back().length;
+  const auto origin = end - times.back().begin - times.back().length;
   auto time = times.begin();
   for (size_t i = first; i < events.size(); ++i) {
     if (events[i].step.kind != PlanStep::launch || time == times.end()) continue;
@@ -152,7 +152,7 @@ std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, co
   const size_t last = piece == Piece::forward ? find_pause(plan) : plan.steps.size();
   LaunchClock* const clock = trace && is_alone(plan) ? trace->clock.get() : nullptr;
   const size_t first_event = trace ? trace->events.size() : 0;
-  if (clock) clock->hold(kHostTimePerLaunch * plan.launches.size());
+  if (clock) clock->hold(kHostTimePerLaunch * (last - first));
   auto recorded = plan.recorded.begin();
   while (recorded != plan.recorded.end() && recorded->first < first) ++recorded;
   for (size_t i = first; i < last; ++i) {

@@ -18,14 +18,15 @@ struct Exchanged {
   size_t bytes;
 };
 
-// Returns the bytes of the memory that a launch reads or writes, each once.
+// Returns the bytes that a launch reads and writes: a tensor that it changes in place counts twice.
 size_t bytes_of(const Launch& launch) {
-  std::set<std::pair<Segment, size_t>> places;
   size_t bytes = 0;
-  for (const auto* locations : {&launch.inputs, &launch.outputs})
+  for (const auto* locations : {&launch.inputs, &launch.outputs}) {
+    std::set<std::pair<Segment, size_t>> places;
     for (const Location& location : *locations)
       if (location.segment != Segment::none && places.insert({location.segment, location.offset}).second)
         bytes += location.bytes;
+  }
   return bytes;
 }
 

@@ -21,7 +21,7 @@ struct StepEvent {
   int rank;          // in the world
   std::string name;  // "conv2d layer1.0.conv1", "all_reduce bucket 2"
   std::chrono::steady_clock::time_point begin, end;
-  size_t bytes = 0;         // of the data of collectives and messages; of a launch: read or written
+  size_t bytes = 0;         // of the data of collectives and messages; that a launch reads and writes
   std::string kernel = {};  // of a launch
   double operations = 0;
   int peer = -1;     // of a message: the other rank

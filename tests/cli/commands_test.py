@@ -410,7 +410,8 @@ def bench_takes_the_mesh_that_is_planned(folder):
 
 def bench_profiles_each_launch(folder):
     text = run("bench", "--model", "mlp", "--batch", 8, "--devices", "cpu:0,cpu:0", "--steps", 2, "--windows", 1, "--profile")
-    assert re.search(r"^percent of the sum; of \d+ GB/s and \d+ GFLOPS, which additions and products reach here$", text, re.M), text
+    for replica in "01":
+        assert re.search(rf"^replica {replica}: percent of the sum; of the \d+ GB/s of large additions; of the \d+ GFLOPS of large products$", text, re.M), text
     launch = r"^ +([\d.]+) ms +([\d.]+) % .*  replica {}  (\w+ .*)$"
     for replica in "01":
         own = re.findall(launch.format(replica), text, re.M)
@@ -420,6 +421,7 @@ def bench_profiles_each_launch(folder):
         assert linear and all(re.search(r"\d+ GB/s +\d+ %.*\d+ GFLOPS +\d+ %", line) for line in linear), linear
         total = re.search(rf"^ +([\d.]+) ms  replica {replica}  sum; a step without a trace takes [\d.]+ ms, [+-][\d.]+$", text, re.M)
         assert total and abs(float(total[1]) - sum(float(ms) for ms, _, _ in own)) < 0.001 * (len(own) + 1), own
+        assert float(re.search(rf"^replica {replica}: .* of the (\d+) GB/s", text, re.M)[1]) > 0, text
         by_kind = text.split(f"replica {replica} by kind:\n")[1].split("  replica ")[0]
         assert re.search(r"  linear, 2$", by_kind, re.M), by_kind
 

@@ -229,7 +229,7 @@ def predict_agrees_with_the_evaluation(folder):
     assert len(predictions_of(out, "--split", "train")) == 400
     assert [row["class1"] for row in predictions_of("--weights", out / "weights.safetensors", "--model", "mlp", "--synthetic", 400,
                                                     "--limit-test", 70)] == [row["class1"] for row in rows]
-    for option, value, rest in (("--top", 11, "is 11; give 1 to 10"), ("--top", 0, "is 0; give 1 to 10"),
+    for option, value, rest in (("--top", 11, "is 11; give 1 to 10"), ("--top", -1, "is -1; give 1 to 10"),
                                 ("--first", 70, "is 70; give less than 70, the number of samples"),
                                 ("--split", "all", "is 'all'; give test or train"),
                                 ("--devices", "cpu:0,cpu:1", "is 'cpu:0,cpu:1'; give one device, such as cpu:0")):

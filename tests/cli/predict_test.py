@@ -131,6 +131,19 @@ def idx_images_need_no_labels_to_be_predicted(folder):
         assert line.startswith("troika: ") and f"'{bad}'" in line and reason in line, (line, reason)
 
 
+def two_classes_need_no_option(folder):
+    data = write_pictures(folder / "data", write_picture)
+    need_decoder(data)
+    for part in ("train", "test"):
+        for name in sorted(path.name for path in (data / part).iterdir())[2:]:
+            shutil.rmtree(data / part / name)
+    out = train(data, folder / "run", "--resize", 8)
+    rows = predict(out)
+    assert rows and "class2" in rows[0] and "class3" not in rows[0], rows
+    line = refuse("predict", out, "--data", data / "train")
+    assert line.endswith("; pictures are read from the folder itself, or from test/CLASS/PICTURE"), line
+
+
 def own_images_that_cannot_be_are_one_line(folder):
     data = write_pictures(folder / "data", write_picture)
     need_decoder(data)

@@ -1,5 +1,7 @@
 // Tokens and labels per position: char_lstm computes the same as PyTorch on any mesh, and epochs
 // over tokens compute the same as batches.
+#include <set>
+
 #include "core/text.h"
 #include "data/token_dataset.h"
 #include "equivalence/golden.h"
@@ -320,6 +322,42 @@ TEST(Tokens, MayBeNumbersOfARow) {
       if (compute == DType::f32) expect_near(expected, found, 1e-6, what);
       for (size_t i = 0; i < of_rows.size(); ++i)  // another word would change a loss by more than a tenth
         EXPECT_NEAR(expected.losses[i], found.losses[i], 1e-2) << what << ", step " << i;
+    }
+}
+
+// Also if a layer in 16 bits reads the same value, and if the tokens are computed from the input.
+TEST(Tokens, AreNotRoundedOnTheirWay) {
+  constexpr int64_t kMany = 2000;
+  const std::vector<std::pair<const char*, std::function<ValueId(Model&, ValueId)>>> ways = {
+      {"read twice",
+       [](Model& m, ValueId x) {
+         const ValueId both = add_reshape(m, "pairs", x, {2, 2});
+         const ValueId words = add_flatten(m, "words", add_embedding(m, "table", both, kMany, 3));
+         const ValueId direct = add_flatten(m, "direct", add_linear(m, "low", both, 3, true, true));
+         return add_concat(m, "joined", {words, direct}, 1);
+       }},
+      {"relu", [](Model& m, ValueId x) { return add_flatten(m, "words", add_embedding(m, "table", add_relu(m, "r", x), kMany, 3)); }},
+      {"sum", [](Model& m, ValueId x) {
+         const ValueId sum = add_sum(m, "s", add_slice(m, "a", x, 1, 0, 2), add_slice(m, "b", x, 1, 2, 4));
+         return add_flatten(m, "words", add_embedding(m, "table", sum, kMany, 3));
+       }}};
+  Batch batch;
+  batch.shape = {1, 4};
+  batch.inputs = {257, 1001, 1259, 515};
+  batch.labels = {1};
+  for (const auto& [name, way] : ways)
+    for (const DType compute : {DType::f32, DType::bf16, DType::f16}) {
+      auto model = std::make_shared<Model>("net");
+      finished(model, add_linear(*model, "fc", way(*model, model->add_input("x", {4})), 3, true, false));
+      const std::vector<float> before = parameters_of(*model, false).at("table.weight");
+      TrainerOptions options = golden_options(false);
+      options.compute = compute;
+      const std::vector<float> after = train(model, test_devices(1), options, {batch}).parameters.at("table.weight");
+      std::set<size_t> rows;
+      for (size_t i = 0; i < after.size(); ++i)
+        if (after[i] != before[i]) rows.insert(i / 3);
+      EXPECT_EQ(rows, std::string(name) == "sum" ? (std::set<size_t>{1516}) : (std::set<size_t>{257, 515, 1001, 1259}))
+          << name << ", " << name_of(compute);
     }
 }
 

@@ -170,15 +170,19 @@ TEST(Execute, NeedsNoCommunicatorWithoutCollectives) {
 class FakeClock : public LaunchClock {
  public:
   explicit FakeClock(Events& events) : events_(events) {}
-  void hold(std::chrono::nanoseconds time) override { events_.push_back(time > 0ns ? "hold" : "hold for no time"); }
+  void hold(std::chrono::nanoseconds time) override {
+    launches_.clear();
+    events_.push_back(time > 0ns ? "hold" : "hold for no time");
+  }
   void begin(size_t launch) override { events_.push_back(text("begin ", launch)); }
   void end(size_t launch) override {
     events_.push_back(text("end ", launch));
     launches_.push_back(launch);
   }
-  std::vector<LaunchTime> read() override {
+  std::vector<LaunchTime> read(Clock::time_point& end) override {
     std::vector<LaunchTime> times;
-    for (size_t launch : std::exchange(launches_, {})) times.push_back({launch, 4ms * times.size(), 3ms});
+    end = Clock::now();
+    for (size_t launch : launches_) times.push_back({launch, 4ms * times.size(), 3ms});
     return times;
   }
 

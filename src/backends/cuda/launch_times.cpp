@@ -1,6 +1,7 @@
 // Events on the stream, and their times.
 #include "backends/cuda/launch_times.h"
 
+#include <memory>
 #include <thread>
 #include <utility>
 
@@ -15,11 +16,17 @@ GpuLaunchClock::GpuLaunchClock(ContextPtr context, cudaStream_t stream, size_t l
   timed_.reserve(launches);
 }
 
-// The stream calls a function of the host, which sleeps.
+// The stream calls a function of the host, which sleeps. The function owns the time: a run that
+// fails may leave this clock before the stream has come so far.
 void GpuLaunchClock::hold(std::chrono::nanoseconds time) {
-  held_ = time;
-  const auto sleep = [](void* given) { std::this_thread::sleep_for(*static_cast<std::chrono::nanoseconds*>(given)); };
-  check_launch(cudaLaunchHostFunc(stream_, sleep, &held_));
+  timed_.clear();
+  auto held = std::make_unique<std::chrono::nanoseconds>(time);
+  const auto sleep = [](void* given) {
+    const std::unique_ptr<std::chrono::nanoseconds> owned(static_cast<std::chrono::nanoseconds*>(given));
+    std::this_thread::sleep_for(*owned);
+  };
+  check_launch(cudaLaunchHostFunc(stream_, sleep, held.get()));
+  held.release();
 }
 
 void GpuLaunchClock::begin(size_t launch) { check_launch(cudaEventRecord(events_[launch].begin.get(), stream_)); }
@@ -29,7 +36,7 @@ void GpuLaunchClock::end(size_t launch) {
   timed_.push_back(launch);
 }
 
-std::vector<LaunchTime> GpuLaunchClock::read() {
+std::vector<LaunchTime> GpuLaunchClock::read(std::chrono::steady_clock::time_point& end) {
   std::vector<LaunchTime> times;
   if (timed_.empty()) return times;
   const auto between = [this](const Event& from, const Event& to) {
@@ -38,12 +45,12 @@ std::vector<LaunchTime> GpuLaunchClock::read() {
     return std::chrono::nanoseconds(static_cast<int64_t>(1e6 * static_cast<double>(milliseconds)));
   };
   check(cudaEventSynchronize(events_[timed_.back()].end.get()), what_);
+  end = std::chrono::steady_clock::now();
   const Event& first = events_[timed_.front()].begin;
   for (const size_t launch : timed_) {
     const Around& around = events_[launch];
     times.push_back({launch, between(first, around.begin), between(around.begin, around.end)});
   }
-  timed_.clear();
   return times;
 }
 

@@ -16,7 +16,7 @@ class GpuLaunchClock : public LaunchClock {
   void hold(std::chrono::nanoseconds time) override;
   void begin(size_t launch) override;
   void end(size_t launch) override;
-  std::vector<LaunchTime> read() override;
+  std::vector<LaunchTime> read(std::chrono::steady_clock::time_point& end) override;
 
  private:
   struct Around {
@@ -27,8 +27,7 @@ class GpuLaunchClock : public LaunchClock {
   const cudaStream_t stream_;
   const std::string what_;
   std::vector<Around> events_;  // by launch
-  std::vector<size_t> timed_;   // launches, in the order of the stream
-  std::chrono::nanoseconds held_{0};
+  std::vector<size_t> timed_;   // launches since hold(), in the order of the stream
 };
 
 }  // namespace troika::cuda

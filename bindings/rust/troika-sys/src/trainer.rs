@@ -722,9 +722,9 @@ extern "C" {
     ///
     /// Times are in microseconds since the begin of the first event. Arrows connect the two ends of
     /// a message. args has the kind of an event, and its kernel, operations and bytes if they are
-    /// known: of a launch, the bytes that it reads or writes, each once. The times of launches are
-    /// those of [`troika_trainer_trace`](crate::troika_trainer_trace). Names and args may change in
-    /// later versions.
+    /// known: of a launch, the bytes that it reads and writes. The times of launches are those of
+    /// [`troika_trainer_trace`](crate::troika_trainer_trace). Names and args may change in later
+    /// versions.
     ///
     /// With a group the call is collective, each process with a file; rank 0 writes its file, and
     /// an error reaches all. Processes of one machine have one clock. The clocks of other machines

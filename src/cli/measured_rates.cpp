@@ -1,5 +1,5 @@
 // Operations on tensors that grow until they take long enough.
-#include "cli/ceilings.h"
+#include "cli/measured_rates.h"
 
 #include <algorithm>
 #include <chrono>
@@ -41,17 +41,18 @@ double highest_rate(int64_t size, int64_t most, const std::function<double(int64
 
 }  // namespace
 
-Ceilings measure_ceilings(const Context& context, troika_device device, int32_t dtype) {
-  Ceilings ceilings;
+MeasuredRates measure_rates(const Context& context, troika_device device, int32_t dtype) {
+  MeasuredRates rates;
   // From sizes on that no cache holds.
-  ceilings.bytes_per_second = highest_rate(int64_t{1} << 14, int64_t{1} << 16, [&](int64_t rows, double& seconds) {
+  rates.bytes_per_second = highest_rate(int64_t{1} << 14, int64_t{1} << 16, [&](int64_t rows, double& seconds) {
     constexpr int64_t kColumns = 1024;
     const Tensor a = random_tensor(context, device, TROIKA_DTYPE_F32, rows, kColumns);
     const Tensor b = random_tensor(context, device, TROIKA_DTYPE_F32, rows, kColumns);
     seconds = seconds_of_run(context, device, [&] { call(troika_tensor_add_in_place, a.get(), b.get(), 0.5); });
     return 3.0 * static_cast<double>(rows * kColumns) * sizeof(float) / seconds;
   });
-  ceilings.operations_per_second = highest_rate(512, 8192, [&](int64_t n, double& seconds) {
+  if (dtype == 0) return rates;
+  rates.operations_per_second = highest_rate(512, 8192, [&](int64_t n, double& seconds) {
     const Tensor a = random_tensor(context, device, dtype, n, n), b = random_tensor(context, device, dtype, n, n);
     seconds = seconds_of_run(context, device, [&] {
       Tensor product;
@@ -59,7 +60,7 @@ Ceilings measure_ceilings(const Context& context, troika_device device, int32_t 
     });
     return 2.0 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / seconds;
   });
-  return ceilings;
+  return rates;
 }
 
 }  // namespace troika::cli
