@@ -176,7 +176,6 @@ std::string profile_of(const Context& context, const Trainer& trainer, const std
     call(troika_trainer_step, trainer.get(), batches[static_cast<size_t>(step) % batches.size()].get(), &result);
     profile.add(trainer);
   }
-  profile.describe_launches(trainer);
   return profile.table(rates_of(context, devices, parse_precision(options.precision)), step_seconds);
 }
 

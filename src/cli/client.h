@@ -14,13 +14,22 @@ namespace troika::cli {
 // An error, in one line that says what to do; main prints it and exits with 1.
 class Failure : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  // `status` is the library's, or says the same of what the tool looks for itself.
+  explicit Failure(const std::string& line, troika_status status = TROIKA_ERROR_INVALID_ARGUMENT)
+      : std::runtime_error(line), status_(status) {}
+
+  bool is_not_found() const { return status_ == TROIKA_ERROR_NOT_FOUND; }
+  // The same failure with a further way out.
+  Failure with_advice(const std::string& advice) const { return Failure(what() + ("; " + advice), status_); }
+
+ private:
+  troika_status status_;
 };
 
 // Throws the library's message, in the tool's words, if a call failed. Returns informative
 // statuses.
 inline troika_status check(troika_status status, const troika_error& error) {
-  if (status < 0) throw Failure(in_words_of_tool(error.message));
+  if (status < 0) throw Failure(in_words_of_tool(error.message), status);
   return status;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/class_names.h"
 #include "cli/closest.h"
 #include "cli/command_line.h"
 #include "cli/files.h"
@@ -56,23 +57,6 @@ std::string images_file(const std::filesystem::path& directory, Split split) {
   return std::filesystem::exists(plain) ? text_of(plain) : text_of(plain) + ".gz";
 }
 
-// Returns the names of CIFAR's classes, which are in a file of their own; empty: there is none.
-std::vector<std::string> names_of_cifar(const std::filesystem::path& directory, const troika_dataset_info& info) {
-  constexpr const char* kFiles[] = {"batches.meta.txt", "cifar-10-batches-bin/batches.meta.txt", "fine_label_names.txt",
-                                    "cifar-100-binary/fine_label_names.txt"};
-  if (info.rank != 3 || info.dims[0] != 3) return {};  // those of MNIST are grey
-  for (const char* file : kFiles) {
-    if (!std::filesystem::is_regular_file(directory / file)) continue;
-    std::vector<std::string> names;
-    for (std::string& name : split(read_file(directory / file), '\n')) {
-      if (name.ends_with('\r')) name.pop_back();
-      if (!name.empty()) names.push_back(std::move(name));
-    }
-    return std::ssize(names) < info.classes ? std::vector<std::string>() : names;
-  }
-  return {};
-}
-
 Samples open_directory(const Context& context, const DataOptions& options, Split split) {
   const troika_dataset_options transforms = transforms_of(options);
   Samples samples;
@@ -82,7 +66,7 @@ Samples open_directory(const Context& context, const DataOptions& options, Split
   samples.info = describe(samples.dataset);
   if (samples.info.n == 0)
     throw Failure("'" + images_file(path_of(directory), split) + "' is empty; need at least 1 image");
-  samples.class_names = names_of_cifar(path_of(directory), samples.info);
+  samples.class_names = in_utf8(names_of_cifar(path_of(directory), samples.info));
   return samples;
 }
 
@@ -94,7 +78,7 @@ Samples open_pictures(const Context& context, const DataOptions& options, Split 
   samples.dataset = std::move(folder.dataset);
   samples.info = describe(samples.dataset);
   samples.info.classes = static_cast<int64_t>(folder.classes.size());
-  samples.class_names = std::move(folder.classes);
+  samples.class_names = in_utf8(std::move(folder.classes));
   samples.files = std::move(folder.files);
   return samples;
 }
@@ -132,31 +116,27 @@ Samples open_split(const Context& context, const DataOptions& options, Split spl
   return options.synthetic > 0 ? open_synthetic(context, options, split) : open_directory(context, options, split);
 }
 
-using Places = std::array<std::vector<int64_t>, 2>;
-
-// Returns the samples that a split puts in each part. The library keeps no such list, so samples
-// whose labels are their places are divided in the same way.
-Places places_of_split(const Context& context, int64_t first, int64_t second, uint64_t seed) {
-  const int64_t n = first + second, sizes[] = {first, second};
-  std::vector<int32_t> numbers(static_cast<size_t>(n));
+// Returns the numbers 0 ... n - 1 as the library's split puts them into two parts.
+std::array<std::vector<int64_t>, 2> split_numbers(const Context& context, const int64_t (&sizes)[2], uint64_t seed) {
+  std::vector<int32_t> numbers(static_cast<size_t>(sizes[0] + sizes[1]));
   std::iota(numbers.begin(), numbers.end(), 0);
   troika_arrays arrays = TROIKA_ARRAYS_INIT;
   arrays.inputs = numbers.data();
   arrays.dtype = TROIKA_DTYPE_I32;
-  arrays.n = n;
+  arrays.n = std::ssize(numbers);
   arrays.targets = numbers.data();
   arrays.target_dtype = TROIKA_DTYPE_I32;
   Dataset whole, parts[2];
   call(troika_dataset_create_from, context.get(), static_cast<const troika_arrays*>(&arrays), whole.out());
   troika_dataset handles[2];
   call(troika_dataset_split, whole.get(), &sizes[0], 2, 1, seed, &handles[0]);
-  Places places;
-  for (size_t part = 0; part < places.size(); ++part) {
-    *parts[part].out() = handles[part];
+  for (size_t part = 0; part < 2; ++part) *parts[part].out() = handles[part];
+  std::array<std::vector<int64_t>, 2> places;
+  for (size_t part = 0; part < 2; ++part) {
     troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
     options.batch = static_cast<int32_t>(std::min<int64_t>(sizes[part], 4096));
     Loader loader;
-    call(troika_loader_create, handles[part], &options, loader.out());
+    call(troika_loader_create, parts[part].get(), &options, loader.out());
     while (std::ssize(places[part]) < sizes[part]) {
       troika_batch batch = nullptr;
       call(troika_loader_next, loader.get(), &batch);
@@ -166,6 +146,18 @@ Places places_of_split(const Context& context, int64_t first, int64_t second, ui
     }
   }
   return places;
+}
+
+// Returns the samples at these places, with the names of their files.
+Samples chosen(const Samples& samples, const std::vector<int64_t>& places) {
+  Samples out;
+  out.info = samples.info;
+  out.info.n = std::ssize(places);
+  out.class_names = samples.class_names;
+  call(troika_dataset_subset, samples.dataset.get(), places.data(), out.info.n, out.dataset.out());
+  if (!samples.files.empty())
+    for (const int64_t place : places) out.files.push_back(samples.files[static_cast<size_t>(place)]);
+  return out;
 }
 
 // Divides the training samples in an order of their own, so that classes are mixed.
@@ -178,19 +170,8 @@ TrainingSamples open_held_out(const Context& context, DataOptions options) {
     refuse_value(
         "--hold-out", options.hold_out,
         formatted("a part that leaves samples on both sides: there are %lld", static_cast<long long>(whole.info.n)));
-  const int64_t sizes[] = {whole.info.n - held, held};
-  troika_dataset parts[2];
-  call(troika_dataset_split, whole.dataset.get(), &sizes[0], 2, 1, kSeed, &parts[0]);
-  const Places places = whole.files.empty() ? Places() : places_of_split(context, sizes[0], sizes[1], kSeed);
-  TrainingSamples samples;
-  samples.train.info = samples.test.info = whole.info;
-  samples.train.class_names = samples.test.class_names = whole.class_names;
-  for (auto [part, own] : {std::pair{0, &samples.train}, {1, &samples.test}}) {
-    *own->dataset.out() = parts[part];
-    own->info.n = sizes[part];
-    for (const int64_t i : places[static_cast<size_t>(part)]) own->files.push_back(whole.files[static_cast<size_t>(i)]);
-  }
-  return samples;
+  const auto [rest, test] = split_numbers(context, {whole.info.n - held, held}, kSeed);
+  return {chosen(whole, rest), chosen(whole, test)};
 }
 
 // Returns the first samples, if `limit` is above 0 and below their number.
@@ -281,16 +262,6 @@ void check_data(const DataOptions& options) {
     refuse_value("--hold-out", options.hold_out, "a number from 0 to below 1");
 }
 
-void check_class_names(const std::vector<std::string>& of_data, const std::vector<std::string>& of_run) {
-  if (of_data.empty() || of_run.empty() || of_data == of_run) return;
-  throw Failure("the data have the classes " + listed(of_data) + ", the run has " + listed(of_run) +
-                "; give data of the same classes");
-}
-
-std::string name_of_class(const std::vector<std::string>& names, int64_t number) {
-  return number >= 0 && number < std::ssize(names) ? names[static_cast<size_t>(number)] : std::to_string(number);
-}
-
 Samples open_samples(const Context& context, const DataOptions& options, Split split) {
   check_data(options);
   if (options.is_text()) return open_text(context, options, split);
@@ -308,11 +279,8 @@ TrainingSamples open_training_samples(const Context& context, const DataOptions&
     try {
       return {std::move(train), open_samples(context, options, Split::test)};
     } catch (const Failure& failure) {
-      const std::string_view what = failure.what();
-      const bool is_missing = what.find(" neither ") != what.npos || what.find("has no folder test") != what.npos;
-      if (!is_missing) throw;
-      throw Failure(std::string(what) +
-                    "; or give --hold-out 0.1, which tests with a part of the training samples");
+      if (!failure.is_not_found()) throw;
+      throw failure.with_advice("or give --hold-out 0.1, which tests with a part of the training samples");
     }
   }
   TrainingSamples both = open_held_out(context, options);

@@ -79,12 +79,6 @@ enum class Split { train, test };
 // Throws Failure for an option that no data can have.
 void check_data(const DataOptions& options);
 
-// Throws Failure if the data and a run name their classes differently. Empty: there are no names.
-void check_class_names(const std::vector<std::string>& of_data, const std::vector<std::string>& of_run);
-
-// Returns the name of a class, or its number if it has no name.
-std::string name_of_class(const std::vector<std::string>& names, int64_t number);
-
 Samples open_samples(const Context& context, const DataOptions& options, Split split);
 
 // Both splits of a training, whose files are read once.

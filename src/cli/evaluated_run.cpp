@@ -1,12 +1,12 @@
 // Finds the weights of a run, and builds their model.
 #include "cli/evaluated_run.h"
 
-#include <cstdio>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
 #include <utility>
 
+#include "cli/class_names.h"
 #include "cli/model_file.h"
 #include "cli/run_file.h"
 #include "cli/text.h"
@@ -38,16 +38,6 @@ std::string other_preparation(const DataOptions& given, const DataOptions& run) 
   return differences.str();
 }
 
-// Takes what the run knows of its samples. In run.json they are "60 training samples of 3x32x32 in
-// 3 classes".
-void take_record(EvaluatedRun& options, const RunFolder& folder) {
-  RunRecord record = read_run_record(folder);
-  options.class_names = std::move(record.class_names);
-  long long channels = 0, height = 0, width = 0;
-  if (std::sscanf(record.data.c_str(), "%*d training samples of %lldx%lldx%lld in", &channels, &height, &width) == 3)
-    options.run_form = {channels, height, width};
-}
-
 }  // namespace
 
 void add_evaluated_options(const Command& command, EvaluatedRun& options) {
@@ -74,7 +64,7 @@ void complete_evaluated(const Command& command, EvaluatedRun& options) {
     const std::filesystem::path parent = path_of(options.weights).parent_path();
     const RunFolder folder{parent.empty() ? std::filesystem::path(".") : parent};
     if (!std::filesystem::exists(folder.options())) return;
-    take_record(options, folder);
+    options.class_names = read_run_record(folder).class_names;
     const std::string differences = other_preparation(options.data, read_run_options(folder).data);
     if (!differences.empty())
       std::cerr << "troika: note: the run of these weights has" << differences
@@ -84,7 +74,7 @@ void complete_evaluated(const Command& command, EvaluatedRun& options) {
   }
   const RunFolder folder{path_of(options.run)};
   TrainOptions run = read_run_options(folder);
-  take_record(options, folder);
+  options.class_names = read_run_record(folder).class_names;
   const auto take = [&](const char* name, auto& field, const auto& value) {
     if (!command.was_given(name)) field = value;
   };
@@ -128,10 +118,9 @@ Model open_evaluated(const Context& context, const EvaluatedRun& options, troika
 }
 
 ImageForm input_form(const Context& context, const EvaluatedRun& options) {
-  if (options.run_form.channels > 0) return options.run_form;
-  if (!is_model_file(options.model)) return {};
   Model model;
-  call(troika_model_open, context.get(), options.model.c_str(), model.out());
+  troika_error error;
+  if (troika_model_open(context.get(), options.weights.c_str(), model.out(), &error) != TROIKA_OK) return {};
   troika_model_info info = TROIKA_MODEL_INFO_INIT;
   call(troika_model_describe, model.get(), &info);
   return info.input_rank == 3 ? ImageForm{info.input_dims[0], info.input_dims[1], info.input_dims[2]} : ImageForm{};

@@ -19,7 +19,6 @@ struct EvaluatedRun {
   WeightNames weight_names;
   std::string precision = "f32";         // of the run
   std::vector<std::string> class_names;  // of the run; empty: it has none
-  ImageForm run_form;                    // of the run's samples; channels 0: not known
   int batch = 256, threads = 0;
 };
 
@@ -33,7 +32,7 @@ void complete_evaluated(const Command& command, EvaluatedRun& options);
 // weights.
 Model open_evaluated(const Context& context, const EvaluatedRun& options, troika_dataset_info info);
 
-// Returns the form of the images that the model reads, if the run or the model's file has it.
+// Returns the form of the images that the model reads, if the file of the weights has its layers.
 ImageForm input_form(const Context& context, const EvaluatedRun& options);
 
 // Returns the names of the classes: the run's, or else those of the data. Empty: there are none.

@@ -31,7 +31,7 @@ class Names {
     if (map.size <= kMostNames)
       for (const std::string& name : map.names) widest = std::max(widest, width(name));
     const double room = std::min(widest, kMostRoom);
-    is_turned_ = widest > cell;
+    is_turned_ = widest > 1.1 * cell;
     left_ = std::max(kLeft, kAxisRight + room + 8);
     top_ = is_turned_ ? std::max(kTop, kAxisBottom + 10 + room + 8) : kTop;
   }

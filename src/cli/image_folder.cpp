@@ -188,8 +188,9 @@ ImageFolder open_image_folder(const Context& context, const std::string& folder,
   need_decoder(folder, "a folder of pictures");
   for (const char* part : {kTrain, split})
     if (!is_folder(path_of(folder) / part))
-      throw Failure("'" + folder + "' has no folder " + part +
-                    "; need train/CLASS/PICTURE and test/CLASS/PICTURE in it");
+      throw Failure(
+          "'" + folder + "' has no folder " + part + "; need train/CLASS/PICTURE and test/CLASS/PICTURE in it",
+          TROIKA_ERROR_NOT_FOUND);
   const std::filesystem::path train = path_of(folder) / kTrain;
   const std::vector<std::string> classes = names_in(train, is_folder);
   const std::string absence = std::string("the folder ") + kTrain + " does not have";

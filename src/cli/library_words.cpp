@@ -76,8 +76,14 @@ std::string translated(std::string_view word) {
 }  // namespace
 
 std::string in_words_of_tool(std::string_view message) {
+  constexpr std::string_view kGroup = "parameter group ";  // before its pattern
   std::string out;
-  for (size_t at = size_of_function(message); at < message.size();) {
+  size_t at = size_of_function(message);
+  if (message.substr(at).starts_with(kGroup)) {
+    out = "--freeze, --train-only or --lr-of ";
+    at += kGroup.size();
+  }
+  while (at < message.size()) {
     size_t end = at;
     if (message[at] == '\'' && (at == 0 || !is_of_name(message[at - 1]))) {
       end = std::min(message.find('\'', at + 1), message.size() - 1) + 1;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "cli/class_names.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/data_source.h"
@@ -87,9 +88,8 @@ Samples open_images(const Context& context, const Command& command, PredictArgum
   try {
     samples = open_samples(context, data, split);
   } catch (const Failure& failure) {
-    if (std::string_view(failure.what()).find(" neither ") == std::string_view::npos) throw;
-    throw Failure(std::string(failure.what()) +
-                  "; pictures are read from the folder itself, or from test/CLASS/PICTURE");
+    if (!failure.is_not_found()) throw;
+    throw failure.with_advice("pictures are read from the folder itself, or from test/CLASS/PICTURE");
   }
   if (samples.is_text()) throw Failure("predict is for images, '" + data.directory + "' is a text");
   return samples;

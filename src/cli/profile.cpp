@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/files.h"
 #include "cli/text.h"
@@ -13,16 +11,6 @@
 
 namespace troika::cli {
 namespace {
-
-// A file that ends with this object.
-struct TemporaryFile {
-  std::filesystem::path path;
-  explicit TemporaryFile(const std::string& name) : path(std::filesystem::temp_directory_path() / name) {}
-  ~TemporaryFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-  }
-};
 
 double rate(double amount, double milliseconds) { return milliseconds > 0 ? 1000 * amount / milliseconds : 0; }
 
@@ -38,51 +26,36 @@ double part_of(double sum, double milliseconds) { return sum > 0 ? 100 * millise
 
 }  // namespace
 
-void Profile::add(const Trainer& trainer) {
-  int64_t size = 0;
-  call(troika_trainer_trace, trainer.get(), static_cast<char*>(nullptr), int64_t{0}, &size);
-  std::string text(static_cast<size_t>(size), '\0');
-  call(troika_trainer_trace, trainer.get(), text.data(), size, &size);
-  text.resize(text.find('\0'));
-
-  // Each line is "replica begin_us end_us name"; a replica's events come in the same order in every
-  // step.
-  std::istringstream lines(text);
-  std::map<int, size_t> events;  // of each replica, so far
-  int replica = 0;
-  double begin = 0, end = 0;
-  for (std::string name; lines >> replica >> begin >> end && std::getline(lines >> std::ws, name);) {
-    std::vector<Event>& best = replicas_[replica];
-    const size_t i = events[replica]++;
-    const double milliseconds = (end - begin) / 1000;
-    if (i < best.size())
-      best[i].milliseconds = std::min(best[i].milliseconds, milliseconds);
-    else
-      best.push_back({name, milliseconds});
-  }
+Profile::TemporaryFile::TemporaryFile() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  path = std::filesystem::temp_directory_path() /
+         formatted("troika-profile-%lld-%p.json", static_cast<long long>(now), static_cast<const void*>(this));
 }
 
-void Profile::describe_launches(const Trainer& trainer) {
-  const TemporaryFile file(
-      formatted("troika-profile-%lld-%p.json",
-                static_cast<long long>(std::chrono::steady_clock::now().time_since_epoch().count()),
-                static_cast<const void*>(this)));
-  call(troika_trainer_save_trace, trainer.get(), text_of(file.path).c_str());
-  const auto trace = nlohmann::json::parse(read_file(file.path));
-  std::vector<const nlohmann::json*> launches;  // replica after replica, in their order
-  for (const auto& event : trace.at("traceEvents"))
-    if (event.value("cat", "") == "launch") launches.push_back(&event);
-  auto next = launches.begin();
-  for (auto& [replica, events] : replicas_)
-    for (Event& event : events) {
-      if (next == launches.end() || (*next)->at("name") != event.name) continue;
-      const auto& args = (*next)->at("args");
-      event.kernel = args.value("kernel", "");
-      event.bytes = args.value("bytes", 0.0);
-      event.operations = args.value("operations", 0.0);
-      ++next;
+Profile::TemporaryFile::~TemporaryFile() {
+  std::error_code ignored;
+  std::filesystem::remove(path, ignored);
+}
+
+void Profile::add(const Trainer& trainer) {
+  call(troika_trainer_save_trace, trainer.get(), text_of(file_.path).c_str());
+  const auto trace = nlohmann::json::parse(read_file(file_.path));
+  // Track n + 1 has the events of replica n but its collectives, in the same order in every step.
+  std::map<int, size_t> events;  // of each replica, so far
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.at("ph") != "X" || event.at("cat") == "collective") continue;
+    const int replica = event.at("tid").get<int>() - 1;
+    const double milliseconds = event.at("dur").get<double>() / 1000;
+    std::vector<Event>& best = replicas_[replica];
+    const size_t i = events[replica]++;
+    if (i < best.size()) {
+      best[i].milliseconds = std::min(best[i].milliseconds, milliseconds);
+      continue;
     }
-  if (next != launches.end()) throw Failure("the trace as text and the trace as JSON have other launches");
+    const auto& args = event.at("args");
+    best.push_back({event.at("name"), milliseconds, args.value("kernel", ""), args.value("bytes", 0.0),
+                    args.value("operations", 0.0)});
+  }
 }
 
 // The columns of a launch, or of a sum, before its name.

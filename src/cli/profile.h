@@ -1,6 +1,7 @@
 // The time of a training step, launch by launch.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,8 +15,6 @@ namespace troika::cli {
 class Profile {
  public:
   void add(const Trainer& trainer);  // the trace of the last step
-  // Adds kernels, bytes and operations of the launches, from the trace of the last step.
-  void describe_launches(const Trainer& trainer);
 
   // Returns one line per launch in the order of the step, then sums. `rates`: by replica.
   // `step_seconds`: of a step that is not traced.
@@ -24,14 +23,21 @@ class Profile {
  private:
   struct Event {
     std::string name;  // "conv2d layer1.0.conv1"
-    double milliseconds;
+    double milliseconds = 0;
     std::string kernel = {};
     double bytes = 0, operations = 0;
+  };
+  // The trace of a step; removed with this object.
+  struct TemporaryFile {
+    std::filesystem::path path;
+    TemporaryFile();
+    ~TemporaryFile();
   };
 
   static std::string row(const Event& event, const MeasuredRates& rates, double sum);
   static std::string sums_by_kind(const std::vector<Event>& events, const MeasuredRates& rates, double sum);
 
+  const TemporaryFile file_;
   std::map<int, std::vector<Event>> replicas_;
 };
 

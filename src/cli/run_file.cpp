@@ -131,16 +131,6 @@ RunRecord parse_record(const SavedObject& saved) {
   return record;
 }
 
-// Whether JSON can have the names: folders need not be named in UTF-8.
-bool are_utf8(const std::vector<std::string>& names) {
-  try {
-    static_cast<void>(Json(names).dump());
-    return true;
-  } catch (const Json::exception&) {
-    return false;
-  }
-}
-
 bool is_given(const Command& command, const char* name) {
   return command.was_given((std::string("--") + name).c_str());
 }
@@ -238,7 +228,7 @@ void write_run(TrainOptions options, const RunFolder& folder, const RunRecord& r
   visit_movable(options, remember);
   run["dataset"] = record.data;
   run["processes"] = record.processes;
-  if (!record.class_names.empty() && are_utf8(record.class_names)) run["class_names"] = record.class_names;
+  if (!record.class_names.empty()) run["class_names"] = record.class_names;
   if (record.last_stop.step > 0) run["last_stop"] = print_sums(record.last_stop);
   write_file(folder.options(), run.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }

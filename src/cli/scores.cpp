@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "cli/data_source.h"
+#include "cli/class_names.h"
 #include "cli/files.h"
 #include "cli/heat_map.h"
 #include "cli/text.h"

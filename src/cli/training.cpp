@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "cli/class_names.h"
 #include "cli/device_list.h"
 #include "cli/epoch_history.h"
 #include "cli/model_file.h"

@@ -137,6 +137,9 @@ std::vector<std::string> TrainingSetup::warnings(const TrainOptions& options) co
   if (options.data.steps != DataOptions().steps && !train.is_text())
     lines.push_back(formatted("--steps is %d, which is for texts: the samples are %s", options.data.steps,
                               as_shape(train.info.dims, train.info.rank).c_str()));
+  if (options.schedule.period > 0 && options.schedule.period * static_cast<double>(steps_per_epoch) < 1)
+    lines.push_back(formatted("--schedule-period is %g epochs, which is less than a step: an epoch has %s",
+                              options.schedule.period, with_commas(steps_per_epoch).c_str()));
   if (options.schedule.warmup_steps > steps)
     lines.push_back(formatted("--warmup is %lld steps, the run has %lld: the rate does not reach --lr %g",
                               static_cast<long long>(options.schedule.warmup_steps), static_cast<long long>(steps),

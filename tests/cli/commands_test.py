@@ -415,7 +415,7 @@ def bench_profiles_each_launch(folder):
     launch = r"^ +([\d.]+) ms +([\d.]+) % .*  replica {}  (\w+ .*)$"
     for replica in "01":
         own = re.findall(launch.format(replica), text, re.M)
-        assert sum("linear" in name for _, _, name in own) >= 4 and any("wait_all_reduce" in name for _, _, name in own), own
+        assert sum("linear" in name for _, _, name in own) >= 4 and any("wait for all_reduce" in name for _, _, name in own), own
         assert all("cpu:" in name for _, _, name in own if name.startswith("linear")), own
         linear = [line for line in text.splitlines() if f"replica {replica}  linear fc" in line]
         assert linear and all(re.search(r"\d+ GB/s +\d+ %.*\d+ GFLOPS +\d+ %", line) for line in linear), linear

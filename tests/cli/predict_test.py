@@ -7,12 +7,13 @@ names are sentences; each gets a separate folder.
 import csv
 import gzip
 import json
+import os
 import random
 import shutil
 import struct
 import xml.etree.ElementTree
 
-from tool import need_decoder, refuse, run, run_tests, write_cifar, write_idx, write_pictures, write_png, write_pnm
+from tool import Skip, need_decoder, refuse, run, run_tests, write_cifar, write_idx, write_pictures, write_png, write_pnm
 
 CLASSES = ("ant", "bee", "cat")
 
@@ -142,6 +143,22 @@ def two_classes_need_no_option(folder):
     assert rows and "class2" in rows[0] and "class3" not in rows[0], rows
     line = refuse("predict", out, "--data", data / "train")
     assert line.endswith("; pictures are read from the folder itself, or from test/CLASS/PICTURE"), line
+
+
+def classes_whose_names_are_no_utf8_have_numbers(folder):
+    data = write_pictures(folder / "data", write_picture)
+    need_decoder(data)
+    for part in ("train", "test"):
+        first = sorted(path for path in (data / part).iterdir())[0]
+        try:
+            os.rename(os.fsencode(first), os.fsencode(first.parent) + b"/a\xe9")
+        except OSError:
+            raise Skip("this file system has names in UTF-8 alone") from None
+    out = train(data, folder / "run", "--resize", 8)
+    assert "class_names" not in json.loads((out / "run.json").read_text())
+    run("evaluate", out, "--scores", folder / "scores")
+    xml.etree.ElementTree.parse(folder / "scores" / "confusion.svg")
+    assert [line.split(",")[0] for line in (folder / "scores" / "scores.csv").read_text().splitlines()[1:3]] == ["0", "1"]
 
 
 def own_images_that_cannot_be_are_one_line(folder):

@@ -246,9 +246,16 @@ def a_run_begins_with_the_options_of_another(folder):
 
 def options_without_effect_are_named(folder):
     small = ["--model", "mlp", "--synthetic", 100, "--epochs", 1, "--progress", "plain"]
-    text = run("train", *small, "--steps", 5, "--precision", "tf32", "--out", folder / "run")
+    text = run("train", *small, "--steps", 5, "--precision", "tf32", "--schedule", "step", "--schedule-period", 0.001, "--out", folder / "run")
+    assert "warning: --schedule-period is 0.001 epochs, which is less than a step: an epoch has 1\n" in text, text
     assert "warning: --precision is tf32, CPUs compute in f32\n" in text, text
     assert "warning: --steps is 5, which is for texts: the samples are 1x28x28\n" in text, text
+
+
+def patterns_that_match_no_parameter_are_named_as_options(folder):
+    for option, value in (("--freeze", "nosuch*"), ("--train-only", "nosuch*"), ("--lr-of", "nosuch*=0.1")):
+        assert refuse("train", "--model", "mlp", "--synthetic", 100, option, value, "--out", folder / "run") == \
+            "troika: --freeze, --train-only or --lr-of 'nosuch*': no parameter of model 'mlp' matches it"
 
 
 def a_run_names_its_shares_and_its_many_devices(folder):

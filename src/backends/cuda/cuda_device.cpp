@@ -3,7 +3,7 @@
 
 #include "backends/cuda/graph_recording.h"
 #include "backends/cuda/kernels.h"
-#include "backends/cuda/launch_times.h"
+#include "backends/cuda/launch_clock.h"
 #include "backends/cuda/pinned_readback.h"
 #include "backends/cuda/plan_cache.h"
 #include "backends/cuda/ranged_kernel.h"

@@ -1,5 +1,5 @@
 // Events on the stream, and their times.
-#include "backends/cuda/launch_times.h"
+#include "backends/cuda/launch_clock.h"
 
 #include <memory>
 #include <thread>
