@@ -59,10 +59,34 @@ std::vector<float> initial_value(const Numbers& numbers, uint32_t t, const std::
 
 constexpr const char* kPrecisions[] = {"f32", "tf32", "bf16", "f16"};  // in the order of TROIKA_PRECISION_*
 
-// Tolerances in 16 bits. The loss after s updates may differ by (s + 1) kLowLoss, a logit by
-// kLowLogit times the largest logit. tests/golden/README.md shows the measurements.
-constexpr double kLowLoss = 1e-2, kLowBias = 0.1, kLowNorm = 3e-2, kLowGradient = 0.1, kLowLastGradient = 1e-2;
-constexpr double kLowLogit = 0.8, kLowLogitWithBatchNorm = 0.15;
+// Tolerances in 16 bits: multiples of the deviations of PyTorch's autocast on the same curve, which
+// golden/autocast.py writes into the file. They are 0 in f32.
+struct LowTolerances {
+  std::vector<double> losses;              // of each step
+  double gradient = 0, last_gradient = 0;  // relative; 0: not compared
+  double bias = 0, norm = 0;               // of final values, relative
+  double logit = 0;                        // as a part of the largest
+
+  static LowTolerances of(const Json& golden, bool is_low) {
+    LowTolerances low;
+    low.losses.assign(golden.at("steps"), 0.0);
+    if (!is_low) return low;
+    if (!golden.contains("autocast"))
+      throw Failure("the file has no deviations of autocast, 16 bits need them; run tests/golden/autocast.py on it");
+    const Json& autocast = golden.at("autocast");
+    constexpr double kFactor = 3, kLeast = 3e-3;  // kLeast: half a unit of the last place of bf16
+    const auto tolerance = [&](const Json& deviation) { return std::max(kFactor * deviation.get<double>(), kLeast); };
+    for (size_t s = 0; s < low.losses.size(); ++s) low.losses[s] = tolerance(autocast.at("losses").at(s));
+    if (autocast.contains("gradient_norms")) {
+      low.gradient = tolerance(autocast.at("gradient_norms").at("others"));
+      low.last_gradient = tolerance(autocast.at("gradient_norms").at("last"));
+    }
+    low.bias = tolerance(autocast.at("norms").at("biases"));
+    low.norm = tolerance(autocast.at("norms").at("others"));
+    low.logit = tolerance(autocast.at("logits"));
+    return low;
+  }
+};
 
 // Counts comparisons and prints failed comparisons.
 class Comparison {
@@ -114,7 +138,8 @@ struct Share {
   int64_t first_row = 0, rows = 0;
 };
 
-troika_batch make_batch(const Run& run, const Json& golden, const Numbers& numbers, uint32_t b, int64_t first, int64_t n) {
+troika_batch make_batch(const Run& run, const Json& golden, const Numbers& numbers, uint32_t b, int64_t first,
+                        int64_t n) {
   const int64_t classes = golden.at("classes");
   std::vector<int64_t> dims = {n};
   int64_t elements = n;
@@ -122,7 +147,8 @@ troika_batch make_batch(const Run& run, const Json& golden, const Numbers& numbe
   std::vector<float> x(static_cast<size_t>(elements));
   const int64_t first_element = first * (elements / n);
   for (size_t i = 0; i < x.size(); ++i)
-    x[i] = static_cast<float>(2 * numbers.unit(1000 + b, static_cast<uint32_t>(first_element) + static_cast<uint32_t>(i)));
+    x[i] =
+        static_cast<float>(2 * numbers.unit(1000 + b, static_cast<uint32_t>(first_element) + static_cast<uint32_t>(i)));
   std::vector<int32_t> labels(static_cast<size_t>(n));
   for (size_t i = 0; i < labels.size(); ++i)
     labels[i] = static_cast<int32_t>(numbers.hash(2000 + b, static_cast<uint32_t>(first) + static_cast<uint32_t>(i)) %
@@ -156,17 +182,18 @@ int64_t elements_of(const Json& shape) {
 // Compares the norms of the first step's gradients. In float32, a pre-activation within rounding of
 // zero may fall on the other side of a ReLU, which changes norms abruptly. golden/README.md
 // explains these tolerances.
-void compare_gradients(const Run& run, const Json& golden, bool is_low, Comparison& compare) {
+void compare_gradients(const Run& run, const Json& golden, const LowTolerances& low, Comparison& compare) {
   const Json& parameters = golden.at("parameters");
   const size_t batch_norms = golden.at("buffer_norms_end").size() / 2;
-  const double each = is_low              ? kLowGradient
+  const bool is_low = low.gradient > 0;
+  const double each = is_low              ? low.gradient
                       : batch_norms == 0  ? 1e-4
                       : batch_norms <= 20 ? 1.5e-2
                                           : 5e-2,
-               median = is_low              ? kLowGradient
+               median = is_low              ? low.gradient
                         : batch_norms <= 20 ? 1e-3
                                             : 1e-2,
-               last = is_low ? kLowLastGradient : 1e-5;
+               last = is_low ? low.last_gradient : 1e-5;
   std::vector<double> deviations;
   for (size_t t = 0; t < parameters.size(); ++t) {
     const std::string name = parameters[t].at("name");
@@ -223,7 +250,8 @@ std::vector<float> predict(const Run& run, const Json& golden, const Numbers& nu
 int64_t sum_over_processes(const Run& run, int64_t number) {
   const int64_t one = 1;
   troika_tensor tensor = nullptr;
-  check(troika_tensor_create(run.context, {TROIKA_DEVICE_CPU, 0}, TROIKA_DTYPE_I64, &one, 1, &number, &tensor, &error), "sum");
+  check(troika_tensor_create(run.context, {TROIKA_DEVICE_CPU, 0}, TROIKA_DTYPE_I64, &one, 1, &number, &tensor, &error),
+        "sum");
   troika_status status = troika_group_all_reduce(run.group, tensor, &error);
   if (status == TROIKA_OK) status = troika_tensor_to_host(tensor, &number, sizeof number, &error);
   troika_tensor_destroy(tensor);
@@ -352,6 +380,7 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
   const double least_loss = has_masks ? 1e-4 : 1e-5, least = has_masks ? 3e-5 : 1e-5,
                least_logit = has_masks ? 1e-3 : 1e-4;
   const bool is_low = precision == TROIKA_PRECISION_BF16 || precision == TROIKA_PRECISION_F16;
+  const LowTolerances low = LowTolerances::of(golden, is_low);
   double drift = 0;
   for (int step = 0; step < golden.at("steps").get<int>(); ++step) {
     troika_batch batch = make_batch(run, golden, numbers, static_cast<uint32_t>(step % 2), share.first_row, share.rows);
@@ -363,9 +392,9 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
     const size_t s = static_cast<size_t>(step);
     drift = std::max(drift, std::fabs(drifted[s] - losses[s]) / std::fabs(losses[s]));
     compare.near("loss of step " + std::to_string(step), result.loss, losses[s],
-                 std::max({step > 0 ? least_loss : 1e-5, 10 * drift, is_low ? kLowLoss * (step + 1) : 0}));
+                 std::max({step > 0 ? least_loss : 1e-5, 10 * drift, low.losses[s]}));
     // In 16 bits the gradient of a bias before BatchNorm consists only of rounding errors.
-    if (step == 0 && !(is_low && has_masks)) compare_gradients(run, golden, is_low, compare);
+    if (step == 0 && (!is_low || low.gradient > 0)) compare_gradients(run, golden, low, compare);
   }
   check(troika_trainer_check_replicas(run.trainer, &error), "replicas");
   // The final evaluation: the logits of the first sample, and the number of right samples of the
@@ -374,10 +403,9 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
   const auto row = golden.at("eval_logits_row0").get<std::vector<double>>();
   double scale = 0;
   for (double v : row) scale = std::max(scale, std::fabs(v));
-  const double low_logit = !is_low ? 0 : has_masks ? kLowLogitWithBatchNorm : kLowLogit;
   for (size_t i = 0; i < row.size() && share.first_row == 0; ++i)
     compare.near("logit " + std::to_string(i) + " of the evaluation", logits[i], row[i], 0,
-                 std::max({least_logit, 20 * drift, low_logit}) * scale);
+                 std::max({least_logit, 20 * drift, low.logit}) * scale);
   const int64_t classes = golden.at("classes");
   int64_t correct = 0;
   for (int64_t i = 0; i < share.rows; ++i) {
@@ -386,19 +414,20 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
                numbers.hash(2500, static_cast<uint32_t>(share.first_row + i)) % static_cast<uint32_t>(classes);
   }
   correct = sum_over_processes(run, correct);
-  if (!is_low) compare.near("samples right in the evaluation", static_cast<double>(correct), golden.at("eval_correct"), 0);
+  if (!is_low)
+    compare.near("samples right in the evaluation", static_cast<double>(correct), golden.at("eval_correct"), 0);
 
   // An evaluation shares the running statistics of the first device with all processes.
   const double end_tolerance = std::max(least, 10 * drift);
   for (const Json& p : parameters) {
     const std::string name = p.at("name");
-    const double low = !is_low ? 0 : name.ends_with(".bias") ? kLowBias : kLowNorm;
+    const double low_norm = name.ends_with(".bias") ? low.bias : low.norm;
     compare.near("final norm of " + name, norm(read_parameter(run, name, elements_of(p.at("shape")))),
-                 golden.at("param_norms_end").at(name), std::max(end_tolerance, low), 1e-7);
+                 golden.at("param_norms_end").at(name), std::max(end_tolerance, low_norm), 1e-7);
   }
   for (const auto& [name, expected] : golden.at("buffer_norms_end").items())
     compare.near("final norm of " + name, norm(read_parameter(run, name, elements_in(run, name))), expected,
-                 std::max(end_tolerance, is_low ? kLowNorm : 0), 1e-7);
+                 std::max(end_tolerance, low.norm), 1e-7);
   return compare;
 }
 

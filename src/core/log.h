@@ -27,6 +27,12 @@ constexpr LogLevels all_topics(LogLevel level) {
   return levels;
 }
 
+// A line that waits for a log.
+struct LogLine {
+  LogLevel level;
+  std::string text;
+};
+
 class Log {
  public:
   using Sink = std::function<void(LogLevel, const char* topic, const char* line)>;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/log.h"
 #include "device/layout.h"
 #include "graph/graph.h"
 
@@ -43,6 +44,7 @@ struct KernelChoice {
   size_t scratch_bytes = 0;
   // Pairs {output, input} that may share memory if nothing needs the input afterwards.
   std::vector<std::pair<int, int>> may_share = {};
+  std::vector<LogLine> notes = {};  // on the choice
 };
 
 }  // namespace troika

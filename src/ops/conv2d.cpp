@@ -6,7 +6,10 @@
 namespace troika {
 namespace {
 
-// Inputs: x, weight, bias or none. Attributes: kernel, stride, padding, dilation, groups, relu.
+// Inputs: x, weight, bias or none. Attributes: kernel, stride, padding, dilation, groups, relu, and
+// `moments` or none. Outputs: y, and, if `moments` is there, f32 [moments, 2 k + 1], whose rows are
+// the moments of parts of y as in batch_norm2d_moments: {values per channel, means [k], sums of
+// squared differences from the means [k]}.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(3, 3);
   in.need_rank(0, 4, "[batch, channels, height, width]");
@@ -25,7 +28,10 @@ std::vector<TensorType> infer(const OpInputs& in) {
   if (y[2] < 1 || y[3] < 1)
     in.fail(text("input of ", x[2], " x ", x[3], " is smaller than the kernel's ", window.kernel[0], " x ",
                  window.kernel[1], " window"));
-  return {{in.types[0].dtype, y}};
+  std::vector<TensorType> types = {{in.types[0].dtype, y}};
+  if (in.node.attributes.has("moments"))
+    types.push_back({DType::f32, {in.node.attributes.integer("moments"), 2 * weight[0] + 1}});
+  return types;
 }
 
 double operations(const Shape& y, const Shape& weight) {

@@ -89,9 +89,8 @@ void check_sizes(const Graph& graph) {
   const auto check = [&](ValueId id, const std::string& what) {
     const Shape& shape = graph.type(id).shape;
     if (shape.has_more_than(INT32_MAX))
-      throw Error(Status::out_of_memory,
-                  text(what, ": a device computes on at most ", INT32_MAX, " elements, shape ", shape,
-                       " has more; use a smaller batch or more micro-batches"));
+      throw Error(Status::out_of_memory, text(what, ": a device computes on at most ", INT32_MAX, " elements, shape ",
+                                              shape, " has more; use a smaller batch or more micro-batches"));
   };
   for (ValueId id = 0; id < graph.values().size(); ++id)
     if (is_input(graph.value(id).role)) check(id, text("input '", graph.value(id).name, "'"));
@@ -291,7 +290,12 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
 }
 
 Plan compile(const CompileRequest& r, Device& device, StateTable& state, const Log& log) {
-  Plan plan = lower(build_graph(r, log), device, state, r.interruption);
+  Graph graph = build_graph(r, log);
+  if (r.mode == Mode::train && r.spec.fuse)
+    PassManager(graph, r.interruption, log).run("fuse_moments", [&](Graph& g) {
+      fuse_moments(g, [&](const Graph& of, const Node& conv2d) { return device.moment_rows(of, conv2d); });
+    });
+  Plan plan = lower(graph, device, state, r.interruption, log);
   plan.compresses_gradients = r.spec.compresses_gradients;
   plan.is_late = !r.sum_order.empty();
   static constexpr const char* kModes[] = {"train", "evaluate", "predict"};

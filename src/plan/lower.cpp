@@ -22,8 +22,8 @@ struct Stored {
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, Device& device, StateTable& state, const Interruption& interruption)
-      : graph_(graph), device_(device), state_(state), interruption_(interruption) {}
+  Lowering(const Graph& graph, Device& device, StateTable& state, const Interruption& interruption, const Log& log)
+      : graph_(graph), device_(device), state_(state), interruption_(interruption), log_(log) {}
 
   Plan run() {
     stored_.resize(graph_.values().size());
@@ -72,6 +72,7 @@ class Lowering {
     KernelRequest request{graph_, node, {}};
     for (ValueId id : node.inputs) request.input_layouts.push_back(id == kNoValue ? nullptr : layout_of(id));
     KernelChoice choice = device_.select(request);
+    for (const LogLine& note : choice.notes) log_.write(LogTopic::plan, note.level, note.text);
 
     std::vector<Place> inputs, outputs;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -292,6 +293,7 @@ class Lowering {
   Device& device_;
   StateTable& state_;
   const Interruption& interruption_;
+  const Log& log_;
   PlanDraft draft_;
   std::vector<Stored> stored_;  // by value
   std::map<ValueId, std::vector<std::pair<LayoutPtr, Place>>> reordered_;
@@ -302,8 +304,8 @@ class Lowering {
 
 }  // namespace
 
-Plan lower(const Graph& graph, Device& device, StateTable& state, const Interruption& interruption) {
-  return Lowering(graph, device, state, interruption).run();
+Plan lower(const Graph& graph, Device& device, StateTable& state, const Interruption& interruption, const Log& log) {
+  return Lowering(graph, device, state, interruption, log).run();
 }
 
 }  // namespace troika

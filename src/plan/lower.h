@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/interruption.h"
+#include "core/log.h"
 #include "device/backend.h"
 #include "plan/plan.h"
 
@@ -10,6 +11,7 @@ namespace troika {
 // Kernels choose layouts, and a reorder is inserted if two layouts disagree. Decides the layouts of
 // the state table that are still open, and places the table. Runs on the device's worker thread,
 // because kernels are made for its number of threads.
-Plan lower(const Graph& graph, Device& device, StateTable& state, const Interruption& interruption = {});
+Plan lower(const Graph& graph, Device& device, StateTable& state, const Interruption& interruption = {},
+           const Log& log = Log());
 
 }  // namespace troika

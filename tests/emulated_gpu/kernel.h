@@ -8,6 +8,7 @@
 #include <vector_functions.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -90,11 +91,16 @@ inline unsigned min(unsigned a, int b) { return std::min<unsigned>(a, static_cas
 inline void __threadfence() {}
 inline void __syncwarp(unsigned = ~0u) { emulated_gpu::exchange(0, 0); }
 inline float normcdff(float x) { return static_cast<float>(0.5 * std::erfc(-static_cast<double>(x) / std::sqrt(2.0))); }
+inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>(uint64_t{a} * b >> 32); }
 
 template <typename T>
 T __ldcg(const T* from) {
   return *from;
+}
+template <typename T>
+void __stcg(T* to, T value) {
+  *to = value;
 }
 template <typename T>
 T __ldg(const T* from) {

@@ -16,6 +16,7 @@
 #include "creations.h"
 #include "memory.h"
 #include "streams.h"
+#include "tensor_map.h"
 
 namespace emulated_gpu {
 namespace {
@@ -378,7 +379,8 @@ EMULATED cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** f
       {"cuDevicePrimaryCtxRetain", reinterpret_cast<void*>(retain)},
       {"cuDevicePrimaryCtxRelease", reinterpret_cast<void*>(release_context)},
       {"cuCtxPushCurrent", reinterpret_cast<void*>(push)},
-      {"cuCtxPopCurrent", reinterpret_cast<void*>(pop)}};
+      {"cuCtxPopCurrent", reinterpret_cast<void*>(pop)},
+      {"cuTensorMapEncodeTiled", reinterpret_cast<void*>(encode_tensor_map)}};
   const auto found = functions.find(name);
   *function = found == functions.end() ? nullptr : found->second;
   if (result) *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;

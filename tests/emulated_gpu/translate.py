@@ -2,7 +2,8 @@
 
     translate.py FILE.cu OUTPUT.cpp DEPFILE SOURCE_FOLDER
 
-Headers of device code (.cuh) become part of the output. Launches become calls of
+Headers of device code (.cuh) become part of the output; hopper.h replaces Hopper's instructions.
+Launches become calls of
 emulated_gpu::launch, which copies its arguments at once, as a launch does. Shared memory is
 poisoned when a block begins."""
 
@@ -84,6 +85,8 @@ def with_headers(path, folder, read):
 
     def header(match):
         inner = folder / match.group(1)
+        if inner.name == "instructions.cuh":
+            return '#include "hopper.h"'
         return "" if inner in read else with_headers(inner, folder, read)
 
     return re.sub(r'#include "([^"]+\.cuh)"', header, path.read_text().replace("#pragma once", ""))

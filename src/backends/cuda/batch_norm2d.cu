@@ -4,6 +4,7 @@
 // launch merges what all have found.
 #include "backends/cuda/batch_norm2d_statistics.cuh"
 #include "backends/cuda/grid.cuh"
+#include "backends/cuda/moments.h"
 
 namespace troika::cuda {
 namespace {
@@ -90,29 +91,45 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
     store_statistics(to, channel, mean, around_mean, before);
 }
 
-// Statistics of all ranks, from a row of each. Each thread takes a channel. The kernel computes the
-// ranks' shares, because the rows have their numbers of values.
+constexpr int kMergedChannels = 32, kMergingParts = kThreads / kMergedChannels;  // of a block; of a sum
+
+// Returns the sum of term(row) over the rows, on all threads. `sums` has a number per thread.
+template <typename Term>
+__device__ double sum_rows_of_moments(int64_t rows, double* sums, Term term) {
+  const int lane = threadIdx.x % kMergedChannels, part = threadIdx.x / kMergedChannels;
+  double sum = 0;
+#pragma unroll 8
+  for (int64_t r = part; r < rows; r += kMergingParts) sum += term(r);
+  __syncthreads();
+  sums[threadIdx.x] = sum;
+  __syncthreads();
+  sum = 0;
+  for (int i = 0; i < kMergingParts; ++i) sum += sums[i * kMergedChannels + lane];
+  return sum;
+}
+
+// Merges the moments in rows {values a channel, means [channels], sums of squared differences
+// [channels]}: of ranks, or of parts of one rank's images. A row of no values counts for nothing.
 __global__ void __launch_bounds__(kThreads)
-    merge_kernel(const float* rows, int64_t ranks, int64_t channels, Statistics to) {
+    merge_kernel(const float* rows, int64_t count_of_rows, int64_t channels, Statistics to) {
+  __shared__ double sums[kThreads];
   if (to.batches && blockIdx.x == 0 && threadIdx.x == 0) ++*to.batches;
   const int64_t size = 2 * channels + 1;
-  for (int64_t channel = first_index(); channel < channels; channel += index_step()) {
-    const float *const means = rows + 1 + channel, *const squares_of = means + channels;
-    double count = 0, mean = 0, squares = 0;
-    for (int64_t r = 0; r < ranks; ++r) {
-      const double values = rows[r * size];
-      count += values;
-      mean += values * means[r * size];
-    }
-    mean /= count;
-    for (int64_t r = 0; r < ranks; ++r) {
-      const double difference = means[r * size] - mean;
-      squares += squares_of[r * size] + rows[r * size] * difference * difference;
-    }
-    to.share = 1 / count;
-    to.unbiased_share = count > 1 ? 1 / (count - 1) : 1;
-    store_statistics(to, channel, mean, squares, load_running(to, channel));
-  }
+  const int64_t channel = int64_t{blockIdx.x} * kMergedChannels + threadIdx.x % kMergedChannels;
+  const int64_t read = channel < channels ? channel : channels - 1;
+  const float *const means = rows + 1 + read, *const squares_of = means + channels;
+  const double count = sum_rows_of_moments(count_of_rows, sums, [&](int64_t r) { return double{rows[r * size]}; });
+  const double mean =
+      sum_rows_of_moments(count_of_rows, sums, [&](int64_t r) { return double{rows[r * size]} * means[r * size]; }) /
+      count;
+  const double squares = sum_rows_of_moments(count_of_rows, sums, [&](int64_t r) {
+    const double difference = means[r * size] - mean;
+    return squares_of[r * size] + rows[r * size] * difference * difference;
+  });
+  if (channel >= channels || threadIdx.x >= kMergedChannels) return;
+  to.share = 1 / count;
+  to.unbiased_share = count > 1 ? 1 / (count - 1) : 1;
+  store_statistics(to, channel, mean, squares, load_running(to, channel));
 }
 
 // The factors that turn x into xhat * weight + bias, [channels] each.
@@ -198,30 +215,17 @@ std::unique_ptr<Kernel> make_batch_norm2d(CudaDevice& device, const KernelReques
 }
 
 template <typename T, int V>
-std::unique_ptr<Kernel> make_batch_norm2d_moments(CudaDevice& device, const KernelRequest& request, const Tiling& t) {
-  const Attributes& attributes = request.node.attributes;
-  const int64_t rank = attributes.integer("rank"), ranks = attributes.integer("ranks");
-  Statistics to = {};  // nowhere
-  to.share = 1 / static_cast<double>(t.rows());
-  return make_kernel(device,
-                     [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a, cudaStream_t stream) {
-                       statistics_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(
-                           a.in<Pack<T, V>>(0), t, static_cast<float2*>(a.scratch),
-                           reinterpret_cast<unsigned*>(arrived.get()), to, MomentRows{a.out<float>(0), rank, ranks});
-                     });
-}
-
-template <typename T, int V>
 std::unique_ptr<Kernel> make_merged_batch_norm2d(CudaDevice& device, const KernelRequest& request, const Tiling& t) {
   const Attributes& attributes = request.node.attributes;
   const double eps = attributes.real("eps"), momentum = attributes.real("momentum");
   const bool relu = attributes.flag("relu");
-  const int64_t ranks = input_type(request, 7).shape[0];
+  const int64_t rows = input_type(request, 7).shape[0];
   return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     using P = Pack<T, V>;
     const Statistics to = statistics_to(a, eps, momentum);
     const Affine f = {to.mean, to.inv_std, a.in<float>(1), a.in<float>(2), false, 0};
-    merge_kernel<<<blocks_for(t.channels), kThreads, 0, stream>>>(a.in<float>(7), ranks, t.channels, to);
+    merge_kernel<<<blocks_for(t.channels, kMergedChannels), kThreads, 0, stream>>>(a.in<float>(7), rows, t.channels,
+                                                                                   to);
     normalize_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), t, f, relu);
   });
 }
@@ -239,13 +243,35 @@ std::unique_ptr<Kernel> make_batch_norm2d_inference(CudaDevice& device, const Ke
 
 }  // namespace
 
-KernelChoice select_batch_norm2d_moments(CudaDevice& device, const KernelRequest& request) {
-  size_t scratch_bytes = 0;
-  KernelChoice choice = choose_by_pack(device, request, {}, [&](auto zero, auto pack, const Tiling& t) {
-    scratch_bytes = t.pairs_bytes();
-    return make_batch_norm2d_moments<decltype(zero), pack>(device, request, t);
+Moments::Moments(CudaDevice& device, const Node& node, const TensorType& x, int64_t rank, int64_t rows) {
+  with_type(x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    with_pack<T>(x.shape[1], [&](auto pack) {
+      constexpr int kPack = decltype(pack)::value;
+      const Tiling t(device, x.shape, kPack);
+      pack_ = kPack;
+      scratch_bytes_ = t.pairs_bytes();
+      Statistics to = {};  // nowhere
+      to.share = 1 / static_cast<double>(t.rows());
+      const std::shared_ptr<Buffer> arrived = std::make_shared<Buffer>(allocate_arrived(device, node, t));
+      launch_ = [=](const void* from, float* moments, void* scratch, cudaStream_t stream) {
+        statistics_kernel<T, kPack><<<t.grid(), kBlock, 0, stream>>>(
+            static_cast<const Pack<T, kPack>*>(from), t, static_cast<float2*>(scratch),
+            reinterpret_cast<unsigned*>(arrived->get()), to, MomentRows{moments, rank, rows});
+      };
+    });
   });
-  choice.scratch_bytes = scratch_bytes;
+}
+
+KernelChoice select_batch_norm2d_moments(CudaDevice& device, const KernelRequest& request) {
+  const Attributes& attributes = request.node.attributes;
+  const Moments moments(device, request.node, input_type(request, 0), attributes.integer("rank"),
+                        attributes.integer("ranks"));
+  KernelChoice choice = nhwc_choice(request, text("cuda:own:nhwc_vec", moments.pack()),
+                                    make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
+                                      moments.launch(a.inputs[0], a.out<float>(0), a.scratch, stream);
+                                    }));
+  choice.scratch_bytes = moments.scratch_bytes();
   return choice;
 }
 

@@ -1,10 +1,15 @@
 // conv2d and its gradients: cuDNN's engines, and own kernels for images of one channel and for
 // small convolutions.
+#include <array>
+#include <cmath>
+
 #include "backends/cuda/convolution_graph.h"
 #include "backends/cuda/direct_conv2d.h"
 #include "backends/cuda/epilogue.h"
 #include "backends/cuda/fastest_way.h"
+#include "backends/cuda/hopper/ways.h"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/moments.h"
 #include "backends/cuda/stem_conv2d.h"
 
 namespace troika::cuda {
@@ -39,14 +44,41 @@ Problem problem_of(const CudaDevice& device, const KernelRequest& r, const Convo
                       pair(v.y_size), ", kernel ", pair(v.kernel), ", stride ", pair(v.stride), ", padding ",
                       pair(v.padding), ", dilation ", pair(v.dilation), ", groups ", v.groups, tf32 ? ", tf32" : "");
   problem.tensor_cores = dtype != DType::f32 || tf32;
+  problem.outputs = {{.place = 2}};  // y, dx or dweights
   return problem;
 }
 
-std::vector<size_t> bytes_of(const KernelRequest& r, const std::vector<ValueId>& values) {
-  std::vector<size_t> bytes;
+std::vector<TensorType> types_of(const KernelRequest& r, const std::vector<ValueId>& values) {
+  std::vector<TensorType> types;
   for (ValueId id : values)
-    if (id != kNoValue) bytes.push_back(r.graph.type(id).bytes());
-  return bytes;
+    if (id != kNoValue) types.push_back(r.graph.type(id));
+  return types;
+}
+
+// Rows of moments may be of other parts of y: their merged moments are compared.
+std::string compare_moments(const std::vector<float>& found, const std::vector<float>& expected, size_t channels) {
+  constexpr double kBound = 1e-3;  // of the standard deviation, and of the variance
+  const auto merge = [&](const std::vector<float>& rows, size_t channel) {
+    const size_t size = 2 * channels + 1;
+    double count = 0, mean = 0, squares = 0;
+    for (size_t r = 0; r < rows.size(); r += size) count += rows[r];
+    for (size_t r = 0; r < rows.size(); r += size) mean += rows[r] * double{rows[r + 1 + channel]} / count;
+    for (size_t r = 0; r < rows.size(); r += size)
+      squares += rows[r + 1 + channels + channel] + rows[r] * std::pow(rows[r + 1 + channel] - mean, 2);
+    return std::array{count, mean, squares / count};
+  };
+  for (size_t channel = 0; channel < channels; ++channel) {
+    const auto f = merge(found, channel), e = merge(expected, channel);
+    if (f[0] != e[0] || !(std::fabs(f[1] - e[1]) <= kBound * std::sqrt(e[2])) ||
+        !(std::fabs(f[2] - e[2]) <= kBound * e[2]))
+      return text("channel ", channel, " has mean ", f[1], " and variance ", f[2], " of ", f[0], " values, expected ",
+                  e[1], " and ", e[2], " of ", e[0]);
+  }
+  return "";
+}
+
+void append(std::vector<Way>& ways, std::vector<Way> more) {
+  for (Way& way : more) ways.push_back(std::move(way));
 }
 
 }  // namespace
@@ -63,37 +95,69 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
     return nhwc_choice(request, stem_kernel_name(dtype, v), std::move(kernel));
   }
 
-  // Tensors: x, weights, y, and the bias if there is one.
-  const auto finish = [=](void* const* t, cudaStream_t stream) {
+  // Tensors: x, weights, y, the bias if there is one, and the moments if they are asked for.
+  const bool has_moments = request.node.outputs.size() > 1;
+  const size_t moments_place = has_moments ? (bias ? 4 : 3) : 0;
+  std::optional<Moments> moments;
+  if (has_moments) moments.emplace(device, request.node, y, 0, output_type(request, 1).shape[0]);
+  const auto add_bias = [=](void* const* t, cudaStream_t stream) {
     add_bias_relu(dtype, t[2], bias ? static_cast<const float*>(t[3]) : nullptr, relu, v.pixels(), v.k, stream);
+  };
+  // Scratch comes after the moments.
+  const auto add_moments = [=](void* const* t, cudaStream_t stream) {
+    if (moments) moments->launch(t[2], static_cast<float*>(t[moments_place]), t[moments_place + 1], stream);
+  };
+  const auto finish = [=](void* const* t, cudaStream_t stream) {
+    add_bias(t, stream);
+    add_moments(t, stream);
   };
   const auto direct = [=](void* const* t, cudaStream_t stream) {
     direct_conv2d(dtype, v, t[0], t[1], t[2], stream);
     finish(t, stream);
   };
+  const size_t moment_bytes = moments ? moments->scratch_bytes() : 0;
   std::vector<Way> ways;
   if (has_graph(v)) {
-    Way plain{.name = "", .describe = forward_graph(v, dtype, false)};
-    if (bias || relu) plain.launch = finish;
+    Way plain{.name = "", .describe = forward_graph(v, dtype, false), .scratch_bytes = moment_bytes};
+    if (bias || relu || has_moments) plain.launch = finish;
     ways.push_back(plain);
     // cuDNN's own ReLU would turn NaN into 0 and hide that training failed.
-    if (bias && !relu && dtype != DType::f32)
-      ways.push_back({.name = "bias", .describe = forward_graph(v, dtype, true)});
+    if (bias && !relu && dtype != DType::f32) {
+      Way with_bias{.name = "bias", .describe = forward_graph(v, dtype, true), .scratch_bytes = moment_bytes};
+      if (has_moments) with_bias.launch = add_moments;
+      ways.push_back(with_bias);
+    }
   }
-  ways.push_back({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort(v)});
+  append(ways, hopper::conv2d_ways(device, dtype, v, moments_place, add_bias));
+  ways.push_back({.name = "direct",
+                  .describe = {},
+                  .launch = direct,
+                  .scratch_bytes = moment_bytes,
+                  .is_last_resort = is_last_resort(v)});
 
   Problem problem = problem_of(device, request, v, dtype);
-  problem.text += text(bias ? ", bias" : "", relu ? ", relu" : "");
+  problem.text += text(bias ? ", bias" : "", relu ? ", relu" : "", has_moments ? ", moments" : "");
   const Node& node = request.node;
-  problem.tensor_bytes = bytes_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], node.inputs[2]});
+  problem.tensors = types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], node.inputs[2],
+                                       has_moments ? node.outputs[1] : kNoValue});
+  if (has_moments)
+    problem.outputs.push_back({moments_place, [=](const auto& found, const auto& expected) {
+                                 return compare_moments(found, expected, static_cast<size_t>(v.k));
+                               }});
   auto way = std::make_unique<FastestWay>(device, problem, ways);
   const std::string name = way->kernel_name();
+  const std::vector<LogLine> notes = way->notes();
   const size_t scratch_bytes = way->scratch_bytes();
-  auto kernel = make_kernel(device, [way = std::move(way)](const Arguments& a, cudaStream_t stream) {
-    way->run({a.inputs[0], a.inputs[1], a.outputs[0], a.inputs[2]}, a.scratch, stream);
+  auto kernel = make_kernel(device, [=, way = std::move(way)](const Arguments& a, cudaStream_t stream) {
+    std::array<void*, 5> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
+    size_t count = 3;
+    if (bias) tensors[count++] = a.inputs[2];
+    if (has_moments) tensors[count++] = a.outputs[1];
+    way->run({tensors.data(), count}, a.scratch, stream);
   });
   KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
   choice.scratch_bytes = scratch_bytes;
+  choice.notes = notes;
   return choice;
 }
 
@@ -108,20 +172,23 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
   };
   std::vector<Way> ways;
   if (has_graph(v)) ways.push_back({.name = "", .describe = input_gradient_graph(v, dtype)});
+  append(ways, hopper::conv2d_input_gradient_ways(device, dtype, v));
   ways.push_back({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort(v)});
 
   Problem problem = problem_of(device, request, v, dtype);
   const Node& node = request.node;
-  problem.tensor_bytes = bytes_of(request, {node.inputs[0], node.inputs[1], node.outputs[0]});
+  problem.tensors = types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0]});
   auto way = std::make_unique<FastestWay>(device, problem, ways);
   const std::string name = way->kernel_name();
+  const std::vector<LogLine> notes = way->notes();
   const size_t scratch_bytes = way->scratch_bytes(), border_bytes = leaves_border(v) ? dx.bytes() : 0;
   auto kernel = make_kernel(device, [way = std::move(way), border_bytes](const Arguments& a, cudaStream_t stream) {
     if (border_bytes) check_launch(cudaMemsetAsync(a.outputs[0], 0, border_bytes, stream));
-    way->run({a.inputs[0], a.inputs[1], a.outputs[0]}, a.scratch, stream);
+    way->run(std::array{a.inputs[0], a.inputs[1], a.outputs[0]}, a.scratch, stream);
   });
   KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
   choice.scratch_bytes = scratch_bytes;
+  choice.notes = notes;
   return choice;
 }
 
@@ -152,6 +219,7 @@ KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelReque
   const auto direct = [=](void* const* t, cudaStream_t stream) {
     direct_conv2d_weight_gradient(dtype, v, t[0], t[1], static_cast<float*>(t[2]), stream);
   };
+  Problem problem = problem_of(device, request, v, dtype);
   std::vector<Way> ways;
   if (has_graph(v)) {
     ways.push_back({.name = "", .describe = weight_gradient_graph(v, dtype, DType::f32, 3)});
@@ -163,21 +231,23 @@ KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelReque
                       .scratch_bytes = static_cast<size_t>(elements) * size_of(dtype),
                       .handicap = kHandicap});
   }
+  append(ways, hopper::conv2d_weight_gradient_ways(device, dtype, v, problem.what));
   ways.push_back({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort_for_weights(v)});
 
-  Problem problem = problem_of(device, request, v, dtype);
   const Node& node = request.node;
-  problem.tensor_bytes = bytes_of(request, {node.inputs[0], node.inputs[1], node.outputs[0]});
+  problem.tensors = types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0]});
   auto way = std::make_unique<FastestWay>(device, problem, ways);
   const std::string name = way->kernel_name();
+  const std::vector<LogLine> notes = way->notes();
   const size_t way_bytes = way->scratch_bytes();  // before those of the bias's sums
   auto kernel = make_kernel(device, [=, way = std::move(way)](const Arguments& a, cudaStream_t stream) {
-    way->run({a.inputs[0], a.inputs[1], a.outputs[0]}, a.scratch, stream);
+    way->run(std::array{a.inputs[0], a.inputs[1], a.outputs[0]}, a.scratch, stream);
     if (bias)
       sum_rows(dtype, a.inputs[1], a.out<float>(1), v.pixels(), v.k, static_cast<std::byte*>(a.scratch) + way_bytes,
                stream);
   });
   KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
+  choice.notes = notes;
   choice.scratch_bytes = way_bytes + (bias ? sum_rows_scratch_bytes(dtype, v.pixels(), v.k) : 0);
   return choice;
 }

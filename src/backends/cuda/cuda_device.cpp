@@ -2,6 +2,7 @@
 #include "backends/cuda/cuda_device.h"
 
 #include "backends/cuda/graph_recording.h"
+#include "backends/cuda/hopper/ways.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/launch_clock.h"
 #include "backends/cuda/pinned_readback.h"
@@ -18,6 +19,10 @@ CudaDevice::CudaDevice(int index, std::shared_ptr<PlanCache> plans)
   const ContextGuard guard(*context_);
   const std::string what = text("device ", id());
   check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, index), what);
+  int major = 0, minor = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index), what);
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index), what);
+  is_hopper_ = major == 9 && minor == 0;
   stream_ = create_stream(context_, what);
   cudnn_ = create_cudnn_handle(context_, stream(), what);
   cublas_ = create_cublaslt_handle(context_, what);
@@ -128,6 +133,11 @@ std::vector<Entry> list_kernels() {
 }
 
 }  // namespace
+
+int64_t CudaDevice::moment_rows(const Graph& graph, const Node& conv2d) const {
+  const TensorType &x = graph.type(conv2d.inputs[0]), &y = graph.type(conv2d.outputs[0]);
+  return hopper::conv2d_moment_rows(*this, x.dtype, Convolution::of(conv2d, x.shape, y.shape));
+}
 
 KernelChoice CudaDevice::select(const KernelRequest& request) {
   static const std::vector<Entry> kernels = list_kernels();

@@ -40,6 +40,7 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   bool can_record() const override { return true; }
   std::unique_ptr<Recording> record(const LaunchOrder& order, const std::function<void(size_t)>& launch) override;
   std::unique_ptr<LaunchClock> create_clock(size_t launches) override;
+  int64_t moment_rows(const Graph& graph, const Node& conv2d) const override;
   KernelChoice select(const KernelRequest& request) override;
   KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) override;
 
@@ -49,6 +50,7 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   cublasLtHandle_t cublas() const { return cublas_.get(); }
   const std::shared_ptr<PlanCache>& plans() const { return plans_; }
   int multiprocessors() const { return multiprocessors_; }
+  bool is_hopper() const { return is_hopper_; }  // of compute capability 9.0
   const ContextPtr& context() const { return context_; }
 
  private:
@@ -60,6 +62,7 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   CudnnHandle cudnn_;
   CublasLtHandle cublas_;
   int multiprocessors_ = 132;  // an H100's, if there is no GPU to ask
+  bool is_hopper_ = true;
   std::unique_ptr<Staging> staging_;
 };
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <numeric>
 
 #include "backends/cuda/check.h"
+#include "backends/cuda/difference.h"
 #include "backends/cuda/event.h"
 #include "backends/cuda/plan_cache.h"
 #include "core/text.h"
@@ -49,11 +49,18 @@ class StopWatch {
   const Event start_, stop_;
 };
 
-// Memory of the size of a problem's tensors, and the time that work on it takes.
+// The comparison of a way's results with those that are trusted.
+struct Proof {
+  std::string fault;  // empty: they agree
+  double error = 0;   // the norm of the difference, as a part of the norm
+};
+
+// Memory of the size of a problem's tensors, the time that work on it takes, and the comparison of
+// results.
 class Bench {
  public:
-  Bench(CudaDevice& device, const Problem& problem) : device_(device), watch_(device) {
-    for (size_t bytes : problem.tensor_bytes) tensors_.push_back(filled(bytes));
+  Bench(CudaDevice& device, const Problem& problem) : device_(device), problem_(problem), watch_(device) {
+    for (const TensorType& tensor : problem.tensors) tensors_.push_back(filled(tensor.bytes()));
   }
 
   std::vector<void*> tensors() const {
@@ -89,9 +96,68 @@ class Bench {
     return times[2] / kRuns;
   }
 
+  // Runs a way that is trusted, and then twice one that is not, on noise, and compares their results.
+  template <typename Trusted, typename Doubtful>
+  Proof prove(Trusted&& trusted, Doubtful&& doubtful) {
+    for (size_t i = 0; i < tensors_.size(); ++i)
+      if (!is_output(i)) fill_with_noise(problem_.tensors[i], tensors_[i].get(), i, device_.stream());
+    const std::vector<Buffer> expected = results_of(trusted), first = results_of(doubtful),
+                              second = results_of(doubtful);
+    const Buffer scratch = filled(difference_scratch_bytes());
+    Proof proof;
+    for (size_t i = 0; i < problem_.outputs.size() && proof.fault.empty(); ++i) {
+      const Output& output = problem_.outputs[i];
+      const TensorType& type = problem_.tensors[output.place];
+      const auto compared = [&](const Buffer& found, const Buffer& with) {
+        return difference_of(type, found.get(), with.get(), scratch.get(), device_.stream());
+      };
+      if (output.compare) {
+        proof.fault = output.compare(read(first[i], type), read(expected[i], type));
+      } else {
+        const Difference d = compared(first[i], expected[i]);
+        proof.error = d.relative();
+        if (!d.is_rounding()) proof.fault = text("its result differs by ", proof.error, " of the norm");
+      }
+      if (proof.fault.empty() && compared(second[i], first[i]).largest > 0)
+        proof.fault = "its second result differs from the first";
+    }
+    return proof;
+  }
+
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
  private:
+  bool is_output(size_t place) const {
+    return std::any_of(problem_.outputs.begin(), problem_.outputs.end(),
+                       [&](const Output& output) { return output.place == place; });
+  }
+
+  // Returns copies of the outputs that `work` writes over poison.
+  template <typename Work>
+  std::vector<Buffer> results_of(Work& work) {
+    constexpr int kPoison = 0xff;  // NaN in each type
+    const cudaStream_t stream = device_.stream();
+    for (const Output& output : problem_.outputs)
+      check_launch(
+          cudaMemsetAsync(tensors_[output.place].get(), kPoison, problem_.tensors[output.place].bytes(), stream));
+    work();
+    std::vector<Buffer> results;
+    for (const Output& output : problem_.outputs) {
+      const size_t bytes = problem_.tensors[output.place].bytes();
+      results.push_back(filled(bytes));
+      check_launch(
+          cudaMemcpyAsync(results.back().get(), tensors_[output.place].get(), bytes, cudaMemcpyDeviceToDevice, stream));
+    }
+    return results;
+  }
+
+  std::vector<float> read(const Buffer& from, const TensorType& type) const {
+    std::vector<float> values(static_cast<size_t>(type.shape.elements()));
+    check_launch(cudaMemcpyAsync(values.data(), from.get(), type.bytes(), cudaMemcpyDeviceToHost, device_.stream()));
+    check_launch(cudaStreamSynchronize(device_.stream()));
+    return values;
+  }
+
   // Bytes that are small numbers in each of the types: multiplying zeros takes less power, and so
   // less time.
   Buffer filled(size_t bytes) {
@@ -102,6 +168,7 @@ class Bench {
   }
 
   CudaDevice& device_;
+  const Problem& problem_;
   StopWatch watch_;
   std::vector<Buffer> tensors_;
   Buffer scratch_ = no_buffer();
@@ -115,7 +182,8 @@ constexpr double kLargeHandicap = 1.2;  // of engines that want more: they must 
 // measured memory is short.
 EngineLimits limits_of(const Problem& problem, bool is_measured = true) {
   if (!is_measured) return {problem.tensor_cores, kLarge};
-  const size_t tensors = std::accumulate(problem.tensor_bytes.begin(), problem.tensor_bytes.end(), size_t{0});
+  size_t tensors = 0;
+  for (const TensorType& tensor : problem.tensors) tensors += tensor.bytes();
   return {problem.tensor_cores, std::max(kLarge, 3 * tensors)};
 }
 
@@ -163,9 +231,25 @@ void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::
     candidate.way_ = way;
     candidate.plan_ = std::move(plan);
     double time = 0;
+    std::string error;  // of a way that has proved itself
     if (bench) try {
         candidate.tensors_ = bench->tensors();
         void* const scratch = bench->scratch(candidate.scratch_bytes());
+        if (way.must_prove) {
+          Proof proof{"there is nothing to compare it with"};
+          if (best_time < Bench::kNever) {
+            best.tensors_ = candidate.tensors_;
+            void* const shared = bench->scratch(std::max(best.scratch_bytes(), candidate.scratch_bytes()));
+            proof = bench->prove([&] { best.launch(shared, device.stream()); },
+                                 [&] { candidate.launch(shared, device.stream()); });
+          }
+          if (!proof.fault.empty()) {
+            notes_.push_back({LogLevel::warning, text(problem.what, ": the kernel ", way.name,
+                                                      " is not used: ", proof.fault, "; ", problem.text)});
+            return;
+          }
+          error = text(", differs by ", proof.error, " of the norm");
+        }
         const double handicap = way.handicap * (candidate.is_large() ? kLargeHandicap : 1);
         time = handicap * bench->milliseconds(best_time / handicap, [&] {
           candidate.launch(scratch, device.stream());
@@ -175,6 +259,8 @@ void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::
         reason = text(": ", error.what());
         return;
       }
+    notes_.push_back({LogLevel::debug,
+                      text("measured ", problem.text, ": ", candidate.kernel_name(), ": ", time * 1e3, " us", error)});
     if (time >= best_time) return;
     best = std::move(candidate);
     best_time = time;
@@ -210,9 +296,9 @@ size_t FastestWay::scratch_bytes() const {
   return (plan_ ? aligned(plan_->workspace_bytes()) : 0) + aligned(way_.scratch_bytes);
 }
 
-void FastestWay::run(std::initializer_list<void*> tensors, void* scratch, cudaStream_t stream) {
+void FastestWay::run(std::span<void* const> tensors, void* scratch, cudaStream_t stream) {
   if (!plan_ && !way_.launch) throw Error(Status::internal, "a kernel that was only planned cannot run");
-  tensors_.assign(tensors);
+  tensors_.assign(tensors.begin(), tensors.end());
   launch(scratch, stream);
 }
 

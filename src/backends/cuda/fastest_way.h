@@ -2,28 +2,42 @@
 // once and run.
 #pragma once
 
-#include <initializer_list>
+#include <span>
 
 #include "backends/cuda/cudnn_plan.h"
 
 namespace troika::cuda {
 
+// Launches own kernels of a way.
+using LaunchWay = std::function<void(void* const* tensors, cudaStream_t)>;
+
 // cuDNN's graph, own kernels, or the one and then the others.
 struct Way {
-  std::string name;        // unlike that of the problem's other ways; empty: cuDNN's plain way
-  DescribeGraph describe;  // empty: own kernels alone
-  // Launches own kernels; empty: none.
-  std::function<void(void* const* tensors, cudaStream_t)> launch = {};
-  size_t scratch_bytes = 0;     // of one more tensor, after the problem's tensors
-  double handicap = 1;          // times this in comparisons: what is less exact must be clearly faster
+  std::string name;          // unlike that of the problem's other ways; empty: cuDNN's plain way
+  DescribeGraph describe;    // empty: own kernels alone
+  LaunchWay launch = {};     // empty: no own kernels
+  size_t scratch_bytes = 0;  // of one more tensor, after the problem's tensors
+  double handicap = 1;       // times this in comparisons: what is less exact must be clearly faster
+  // Whether its result is first compared with that of the ways before. A way that differs is struck
+  // out: a wrong kernel costs speed alone.
+  bool must_prove = false;
   bool is_last_resort = false;  // tried only if no way before it runs
 };
 
+// A tensor that a way writes, and how its result is judged.
+struct Output {
+  size_t place;  // among the problem's tensors
+  // Returns how the result differs from the expected one; empty: only by rounding. None: the norms
+  // of difference.h decide.
+  std::function<std::string(const std::vector<float>& found, const std::vector<float>& expected)> compare = {};
+};
+
 struct Problem {
-  std::string what;                  // begins messages: "conv2d 'stem' on cuda:0"
-  std::string text;                  // op, types, shapes, settings: the problem's place among the remembered
-  std::vector<size_t> tensor_bytes;  // of the node's tensors, which have the ids 1 and on
-  bool tensor_cores = true;          // f32 may be rounded to TF32
+  std::string what;                 // begins messages: "conv2d 'stem' on cuda:0"
+  std::string text;                 // op, types, shapes, settings: the problem's place among the remembered
+  std::vector<TensorType> tensors;  // the node's, which have the ids 1 and on
+  std::vector<Output> outputs;      // of those that are written
+  bool tensor_cores = true;         // f32 may be rounded to TF32
 };
 
 class FastestWay {
@@ -33,11 +47,13 @@ class FastestWay {
   // nothing can run.
   FastestWay(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways);
 
+  // Lines for the log: the times of all ways, and the ways that were struck out.
+  const std::vector<LogLine>& notes() const { return notes_; }
   std::string kernel_name() const;  // "cuda:cudnn:eng52_k2=3_k24=0", "cuda:own:direct"
   size_t scratch_bytes() const;
 
   // The node's tensors, as Problem counts them.
-  void run(std::initializer_list<void*> tensors, void* scratch, cudaStream_t stream);
+  void run(std::span<void* const> tensors, void* scratch, cudaStream_t stream);
 
  private:
   FastestWay() = default;
@@ -49,6 +65,7 @@ class FastestWay {
   Way way_;
   std::optional<CudnnPlan> plan_;
   std::vector<void*> tensors_;  // of a run; the way's own comes last
+  std::vector<LogLine> notes_;
 };
 
 }  // namespace troika::cuda

@@ -1,0 +1,34 @@
+// Comparison of two results of a computation that are stored on a GPU. Host functions that launch
+// kernels on a stream.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "graph/graph.h"
+
+namespace troika::cuda {
+
+// Numbers from -1 to 1 by Philox; the same for the same seed.
+void fill_with_noise(const TensorType& type, void* to, uint64_t seed, cudaStream_t stream);
+
+struct Difference {
+  double norm = 0, expected_norm = 0;        // 2-norms of the difference, and of what is expected
+  double largest = 0, expected_largest = 0;  // absolute values
+
+  double relative() const { return norm / expected_norm; }
+  // Whether both results are those of one computation, rounded to bf16 or more exact: the norm is
+  // within a unit of the last place of bf16, and each element within two of the largest.
+  bool is_rounding() const {
+    constexpr double kUnit = 1.0 / 256;
+    return norm <= kUnit * expected_norm && largest <= 4 * kUnit * expected_largest;
+  }
+};
+
+// Waits for the stream. What is not finite counts as infinitely different.
+Difference difference_of(const TensorType& type, const void* found, const void* expected, void* scratch,
+                         cudaStream_t stream);
+size_t difference_scratch_bytes();
+
+}  // namespace troika::cuda

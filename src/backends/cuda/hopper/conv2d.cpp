@@ -1,0 +1,51 @@
+// The choice among the kernels for 3x3 convolutions.
+#include "backends/cuda/hopper/conv2d_kernels.h"
+
+namespace troika::cuda::hopper {
+
+namespace {
+
+// Whether it is square, keeps size and number of channels, and is 3x3 with the plainest settings.
+bool is_plain(DType dtype, const Convolution& v) {
+  for (int axis = 0; axis < 2; ++axis)
+    if (v.kernel[axis] != 3 || v.stride[axis] != 1 || v.padding[axis] != 1 || v.dilation[axis] != 1 ||
+        v.y_size[axis] != v.x_size[axis])
+      return false;
+  return dtype == DType::bf16 && v.groups == 1 && v.k == v.c && v.x_size[0] == v.x_size[1];
+}
+
+}  // namespace
+
+bool takes_conv2d(DType dtype, const Convolution& v) {
+  return is_plain(dtype, v) && (takes_conv2d_64(v) || takes_conv2d_wide(v));
+}
+
+void conv2d(const Convolution& v, const void* x, const void* weights, void* y, float* moments, int multiprocessors,
+            cudaStream_t stream) {
+  (takes_conv2d_64(v) ? conv2d_64 : conv2d_wide)(v, x, weights, y, moments, multiprocessors, stream);
+}
+
+int moment_rows(const Convolution& v, int multiprocessors) {
+  return (takes_conv2d_64(v) ? moment_rows_64 : moment_rows_wide)(v, multiprocessors);
+}
+
+void conv2d_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx, int multiprocessors,
+                           cudaStream_t stream) {
+  (takes_conv2d_64(v) ? conv2d_64_input_gradient : conv2d_wide_input_gradient)(v, weights, dy, dx, multiprocessors,
+                                                                               stream);
+}
+
+bool takes_conv2d_weight_gradient(DType dtype, const Convolution& v) {
+  return is_plain(dtype, v) && takes_conv2d_64(v);
+}
+
+void conv2d_weight_gradient(const Convolution& v, const void* x, const void* dy, float* dweights, void* scratch,
+                            unsigned* turns, int multiprocessors, cudaStream_t stream) {
+  conv2d_64_weight_gradient(v, x, dy, dweights, scratch, turns, multiprocessors, stream);
+}
+
+size_t conv2d_weight_gradient_scratch_bytes(const Convolution&, int multiprocessors) {
+  return conv2d_64_weight_gradient_scratch_bytes(multiprocessors);
+}
+
+}  // namespace troika::cuda::hopper

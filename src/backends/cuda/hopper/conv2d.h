@@ -1,0 +1,32 @@
+// 3x3 convolutions with stride 1 and padding 1 on Hopper, in bf16 with sums in f32: as many
+// channels out as in. Host functions that launch kernels on a stream; every output element is
+// written, and equal inputs make equal bits.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "backends/cuda/convolution.h"
+#include "core/dtype.h"
+
+namespace troika::cuda::hopper {
+
+// Whether there are kernels for this one.
+bool takes_conv2d(DType dtype, const Convolution& v);
+
+// A kernel has at most one block per multiprocessor. Unless `moments` is null, each of its
+// moment_rows() is written: {pixels, means [k], sums of squared differences from the means [k]} of
+// a part of y, as rounded. All parts together are y.
+void conv2d(const Convolution& v, const void* x, const void* weights, void* y, float* moments, int multiprocessors,
+            cudaStream_t stream);
+int moment_rows(const Convolution& v, int multiprocessors);
+void conv2d_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx, int multiprocessors,
+                           cudaStream_t stream);
+
+// The weights' gradient. `turns` has two numbers, 0 at first, that outlive the launch; no other
+// launch uses them at the same time. An infinity or NaN in x may reach all taps of its channel.
+bool takes_conv2d_weight_gradient(DType dtype, const Convolution& v);
+void conv2d_weight_gradient(const Convolution& v, const void* x, const void* dy, float* dweights, void* scratch,
+                            unsigned* turns, int multiprocessors, cudaStream_t stream);
+size_t conv2d_weight_gradient_scratch_bytes(const Convolution& v, int multiprocessors);
+
+}  // namespace troika::cuda::hopper

@@ -1,0 +1,220 @@
+// conv2d of 64 channels to 64 and its input gradient: 3x3, stride 1, padding 1, on Hopper.
+//
+// The product is turned: d [64 output channels, pixels] = weights [64, 576] times pixels. So the
+// weights are the operand that stays in registers for the whole kernel, and a product reads only
+// pixels from shared memory.
+//
+// A tile is kRows rows of one image. A copy brings 2 rows more and one column more, with zeros
+// outside of the image: pixel (r, c) is row r kPitch + c of the stage. One column of padding is
+// enough, because the left padding of a row is the right padding of the row before. Tap (r, s) of
+// the filter is the same tile r kPitch + s pixels further on. So 9 taps times 4 slices of 16
+// channels are 36 products that read one tile. Results for columns that do not exist are not stored.
+//
+// If moments are asked for, each block writes a row of them: {pixels, means [64], sums of squared
+// differences [64]} of its part of y.
+//
+// One block per multiprocessor. Warp 0 loads; two groups of four warps take turns, tile by tile:
+// while one multiplies, the other rounds and stores.
+#include "backends/cuda/hopper/conv2d_kernels.h"
+#include "backends/cuda/hopper/results.cuh"
+#include "backends/cuda/hopper/tensor_map.h"
+#include "core/text.h"
+
+namespace troika::cuda::hopper {
+namespace {
+
+constexpr int kChannels = 64, kTaps = 9, kSlices = 4;  // a slice: 16 channels
+constexpr int kThreads = 3 * kGroup, kStages = 4;
+constexpr int kWeightBytes = kTaps * kChannels * kRowBytes;
+constexpr int kGivenRegisters = 24, kTakenRegisters = 240;  // of a thread that loads, and that multiplies
+
+constexpr int round_up(int n, int to) { return (n + to - 1) / to * to; }
+
+template <int kHeight_, int kWidth_, int kRows_>
+struct Tile {
+  static constexpr int kHeight = kHeight_, kWidth = kWidth_, kRows = kRows_;
+  static constexpr int kPitch = kWidth + 1;
+  static constexpr int kColumns = round_up(kRows * kPitch, 8);            // of a product
+  static constexpr int kLoaded = (kRows + 2) * kPitch;                    // pixels that a copy brings
+  static constexpr int kPixels = round_up(kColumns + 2 * kPitch + 2, 8);  // that products read
+  static constexpr int kStageBytes = kPixels * kRowBytes, kOutBytes = round_up(kColumns * kRowBytes, kSwizzledBytes);
+  static constexpr int kTilesEach = kHeight / kRows;  // of an image
+  static constexpr int kBarrierBytes = 256;
+  static constexpr int kSharedBytes =
+      kSwizzledBytes + kWeightBytes + kStages * kStageBytes + 2 * kOutBytes + kBarrierBytes;
+  static_assert(kStageBytes % kSwizzledBytes == 0 && kLoaded <= kPixels && kHeight % kRows == 0);
+
+  __host__ __device__ static constexpr bool has_column(int i) { return i % kPitch < kWidth && i < kRows * kPitch; }
+};
+
+// Numbers of barriers of threads. Group g has kTurn + g and kOwn + g.
+constexpr int kTurn = 1, kOwn = 3, kBoth = 5;
+
+// Sets a thread's results for columns that do not exist to 0.
+template <typename T>
+__device__ inline void clear_absent(float (&d)[T::kColumns / 2]) {
+  const int own_lane = threadIdx.x % 4;
+#pragma unroll
+  for (int i = 0; i < T::kColumns / 4; ++i) {
+    const int column = i / 2 * 8 + i % 2;  // of lanes that are multiples of 4; others have up to 6 more
+#pragma unroll
+    for (int lane = 0; lane < 4; ++lane)
+      if (!T::has_column(column + 2 * lane) && own_lane == lane) d[i / 2 * 4 + i % 2] = d[i / 2 * 4 + i % 2 + 2] = 0;
+  }
+}
+
+template <typename T, bool kGradient, bool kMoments>
+__global__ void __launch_bounds__(kThreads, 1)
+    conv2d_64_kernel(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap filter,
+                     const __grid_constant__ CUtensorMap out, float* moments, int tiles) {
+  extern __shared__ uint8_t memory[];
+  const uint32_t weights = (shared_address(memory) + kSwizzledBytes - 1) / kSwizzledBytes * kSwizzledBytes;
+  const uint32_t stages = weights + kWeightBytes, outs = stages + kStages * T::kStageBytes;
+  const uint32_t full = outs + 2 * T::kOutBytes, empty = full + 8 * kStages, weights_full = empty + 8 * kStages;
+  const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+  const int group = __shfl_sync(0xffffffffu, thread / kGroup, 0);  // known to be the same in a warp
+
+  if (thread == 0) {
+    for (int s = 0; s < kStages; ++s) {
+      init_barrier(full + 8 * s, 1);
+      init_barrier(empty + 8 * s, 4);
+    }
+    init_barrier(weights_full, 1);
+    publish_barriers();
+    expect_bytes(weights_full, kWeightBytes);
+    for (int t = 0; t < kTaps; ++t) load_box(weights + t * kChannels * kRowBytes, filter, weights_full, 0, t, 0);
+  }
+  // Pixels after the loaded ones stay zero. The first is the right padding of the last row.
+  constexpr int kAfter = (T::kPixels - T::kLoaded) * kRowBytes / 16;
+  for (int i = thread; i < kStages * kAfter; i += kThreads)
+    store_shared(stages + i / kAfter * T::kStageBytes + T::kLoaded * kRowBytes + i % kAfter * 16, {0, 0, 0, 0});
+  publish_stores();
+  __syncthreads();
+
+  const int first = blockIdx.x, step = gridDim.x, count = (tiles - first + step - 1) / step;
+  if (group == 0) {
+    give_registers<kGivenRegisters>();
+    if (thread == 0)
+      for (int i = 0; i < count; ++i) {
+        const int s = i % kStages, tile = first + i * step;
+        wait(empty + 8 * s, i / kStages % 2 ^ 1);
+        expect_bytes(full + 8 * s, T::kLoaded * kRowBytes);
+        load_box(stages + s * T::kStageBytes, in, full + 8 * s, 0, -1, tile % T::kTilesEach * T::kRows - 1,
+                 tile / T::kTilesEach);
+      }
+    return;
+  }
+  take_registers<kTakenRegisters>();
+  const int g = group - 1, w = warp % 4, leader = thread % kGroup == 0;
+  const uint32_t own_out = outs + g * T::kOutBytes;
+
+  // A fragment of a tap and a slice has output channels 16 w to 16 w + 15 and 16 of the input's.
+  // The gradient takes the taps in reverse order, and transposes each.
+  uint32_t fragments[kTaps * kSlices][4];
+  wait(weights_full, 0);
+#pragma unroll
+  for (int t = 0; t < kTaps; ++t)
+#pragma unroll
+    for (int k = 0; k < kSlices; ++k) {
+      const int matrix = lane / 8, row = lane % 8, near = matrix % 2, far = matrix / 2;
+      const uint32_t tap = weights + (kGradient ? kTaps - 1 - t : t) * kChannels * kRowBytes;
+      load_matrices<kGradient>(fragments[t * kSlices + k],
+                               kGradient ? tap + (k * 16 + far * 8 + row) * kRowBytes + ((w * 2 + near) ^ row) * 16
+                                         : tap + (w * 16 + near * 8 + row) * kRowBytes + ((k * 2 + far) ^ row) * 16);
+    }
+  Sums sums;
+  for (int i = g; i < count; i += 2) {
+    const int s = i % kStages, tile = first + i * step;
+    wait(full + 8 * s, i / kStages % 2);
+    if (i > 0) sync_threads(kTurn + g, 2 * kGroup);
+    float d[T::kColumns / 2];
+    const uint64_t pixels = describe(stages + s * T::kStageBytes);
+    begin_products();
+#pragma unroll
+    for (int t = 0; t < kTaps; ++t)
+#pragma unroll
+      for (int k = 0; k < kSlices; ++k)
+        wgmma<0>(Columns<T::kColumns>(), d, fragments[t * kSlices + k],
+                 pixels + moved_by((t / 3 * T::kPitch + t % 3) * kRowBytes + k * 32), t + k);
+    end_products();
+    if (i + 1 < count) arrive_threads(kTurn + 1 - g, 2 * kGroup);
+    wait_for_products<0>();
+    if (lane == 0) arrive(empty + 8 * s);
+
+    if (leader) wait_for_reads_of_stores<0>();
+    sync_threads(kOwn + g, kGroup);
+    if (kMoments) clear_absent<T>(d);
+    store_results<T::kColumns, kMoments>(d, matrix_row(own_out), sums);
+    publish_stores();
+    sync_threads(kOwn + g, kGroup);
+    if (leader) store_box(out, own_out, 0, 0, tile % T::kTilesEach * T::kRows, tile / T::kTilesEach);
+  }
+  if (kMoments) {
+    sync_threads(kBoth, 2 * kGroup);  // both groups have their weights in registers: the place is free
+    float* const row = moments + int64_t{blockIdx.x} * (2 * kChannels + 1);
+    const float pixels = static_cast<float>(count * T::kRows * T::kWidth);
+    if (g == 0 && leader) *row = pixels;
+    write_moments(sums, g, reinterpret_cast<float*>(memory + (weights - shared_address(memory))), kBoth, pixels,
+                  row + 1, kChannels);
+  }
+  if (leader) wait_for_stores<0>();
+}
+
+template <typename T>
+int blocks_of(const Convolution& v, int multiprocessors) {
+  return std::min(static_cast<int>(v.n) * T::kTilesEach, multiprocessors);
+}
+
+template <typename T, bool kGradient, bool kMoments>
+void launch_64(const Convolution& v, const void* in, const void* weights, void* out, float* moments,
+               int multiprocessors, cudaStream_t stream) {
+  const auto image = [&](const void* address, int64_t rows) {
+    return map_of(address, {{kChannels, 2, kChannels},
+                            {T::kWidth, kRowBytes, T::kPitch},
+                            {T::kHeight, T::kWidth * kRowBytes, rows},
+                            {v.n, int64_t{T::kHeight} * T::kWidth * kRowBytes, 1}});
+  };
+  const CUtensorMap filter =
+      map_of(weights, {{kChannels, 2, kChannels}, {kTaps, kRowBytes, 1}, {kChannels, kTaps * kRowBytes, kChannels}});
+  launch(conv2d_64_kernel<T, kGradient, kMoments>, {blocks_of<T>(v, multiprocessors), kThreads, T::kSharedBytes},
+         stream, image(in, T::kRows + 2), filter, image(out, T::kRows), moments, static_cast<int>(v.n) * T::kTilesEach);
+}
+
+// Calls run.operator()<T>() with the tile for images of this size.
+template <typename Run>
+auto with_tile(const Convolution& v, Run&& run) {
+  switch (v.x_size[0]) {
+    case 28: return run.template operator()<Tile<28, 28, 4>>();
+    case 32: return run.template operator()<Tile<32, 32, 4>>();
+    case 56: return run.template operator()<Tile<56, 56, 2>>();
+    default: throw Error(Status::internal, text("conv2d_64 has no kernel for images of ", v.x_size[0]));
+  }
+}
+
+}  // namespace
+
+bool takes_conv2d_64(const Convolution& v) {
+  const int64_t size = v.x_size[0];
+  return v.c == kChannels && (size == 28 || size == 32 || size == 56);
+}
+
+int moment_rows_64(const Convolution& v, int multiprocessors) {
+  return with_tile(v, [&]<typename T>() { return blocks_of<T>(v, multiprocessors); });
+}
+
+void conv2d_64(const Convolution& v, const void* x, const void* weights, void* y, float* moments, int multiprocessors,
+               cudaStream_t stream) {
+  with_tile(v, [&]<typename T>() {
+    if (moments)
+      launch_64<T, false, true>(v, x, weights, y, moments, multiprocessors, stream);
+    else
+      launch_64<T, false, false>(v, x, weights, y, nullptr, multiprocessors, stream);
+  });
+}
+
+void conv2d_64_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx, int multiprocessors,
+                              cudaStream_t stream) {
+  with_tile(v, [&]<typename T>() { launch_64<T, true, false>(v, dy, weights, dx, nullptr, multiprocessors, stream); });
+}
+
+}  // namespace troika::cuda::hopper

@@ -1,0 +1,14 @@
+// In place of ways.cpp in a build without code for compute capability 9.0.
+#include "backends/cuda/hopper/ways.h"
+
+namespace troika::cuda::hopper {
+
+std::vector<Way> conv2d_ways(const CudaDevice&, DType, const Convolution&, size_t, const LaunchWay&) { return {}; }
+
+int64_t conv2d_moment_rows(const CudaDevice&, DType, const Convolution&) { return 0; }
+
+std::vector<Way> conv2d_input_gradient_ways(const CudaDevice&, DType, const Convolution&) { return {}; }
+
+std::vector<Way> conv2d_weight_gradient_ways(CudaDevice&, DType, const Convolution&, const std::string&) { return {}; }
+
+}  // namespace troika::cuda::hopper

@@ -1,0 +1,26 @@
+// The ways that Hopper's kernels add to those of cuDNN. None if the device's GPU is another, or if
+// the kernels were not built. Each must prove itself.
+#pragma once
+
+#include "backends/cuda/convolution.h"
+#include "backends/cuda/fastest_way.h"
+#include "core/dtype.h"
+
+namespace troika::cuda::hopper {
+
+// Tensors: x, weights, y. `finish` is launched afterwards. If the place of `moments` among the tensors
+// is not 0, they are written to it.
+std::vector<Way> conv2d_ways(const CudaDevice& device, DType dtype, const Convolution& v, size_t moments,
+                             const LaunchWay& finish);
+
+// The number of rows of moments; 0 if there is no such way.
+int64_t conv2d_moment_rows(const CudaDevice& device, DType dtype, const Convolution& v);
+
+// Tensors: weights, dy, dx.
+std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v);
+
+// Tensors: x, dy, dweights in f32. `what` names the node in messages.
+std::vector<Way> conv2d_weight_gradient_ways(CudaDevice& device, DType dtype, const Convolution& v,
+                                             const std::string& what);
+
+}  // namespace troika::cuda::hopper

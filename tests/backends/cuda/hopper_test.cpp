@@ -1,0 +1,274 @@
+// Kernels for Hopper against plain loops in f64, on fresh random numbers with poisoned outputs.
+// They run on such a GPU, and on a GPU in software.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "backends/cuda/check.h"
+#include "backends/cuda/hopper/conv2d.h"
+#include "core/float16.h"
+#include "support/test_seed.h"
+
+namespace troika::cuda {
+namespace {
+
+// Whether the machine has a GPU that runs these kernels.
+bool has_hopper() {
+  int count = 0, major = 0, minor = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) return false;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "GPU");
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0), "GPU");
+  return major == 9 && minor == 0;
+}
+
+// Memory of the GPU.
+template <typename T>
+class Memory {
+ public:
+  Memory(size_t count, cudaStream_t stream) : count_(count), stream_(stream) {
+    check(cudaMalloc(reinterpret_cast<void**>(&address_), count * sizeof(T)), "memory");
+  }
+  ~Memory() { cudaFree(address_); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  T* get() const { return address_; }
+  void set(const std::vector<T>& values) {
+    check(cudaMemcpyAsync(address_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice, stream_), "copy");
+    check(cudaStreamSynchronize(stream_), "copy");
+  }
+  std::vector<T> read() const {
+    std::vector<T> values(count_);
+    check(cudaMemcpyAsync(values.data(), address_, count_ * sizeof(T), cudaMemcpyDeviceToHost, stream_), "copy");
+    check(cudaStreamSynchronize(stream_), "copy");
+    return values;
+  }
+  void poison() { set(std::vector<T>(count_, poison_value())); }
+
+ private:
+  static T poison_value() {
+    if constexpr (std::is_same_v<T, float>)
+      return std::nanf("");
+    else
+      return 0x7fff;  // NaN in bf16
+  }
+  T* address_ = nullptr;
+  const size_t count_;
+  const cudaStream_t stream_;
+};
+
+std::vector<uint16_t> random_bf16(size_t count, std::mt19937_64& lot) {
+  std::vector<uint16_t> values(count);
+  std::normal_distribution<float> normal;
+  for (uint16_t& v : values) v = bf16_of_float(normal(lot));
+  return values;
+}
+
+// 3x3, stride 1, padding 1, everything channels last.
+Convolution same_size(int64_t n, int64_t channels, int64_t size) {
+  return {.n = n,
+          .c = channels,
+          .k = channels,
+          .groups = 1,
+          .x_size = {size, size},
+          .y_size = {size, size},
+          .kernel = {3, 3},
+          .stride = {1, 1},
+          .padding = {1, 1},
+          .dilation = {1, 1}};
+}
+
+// Calls f(pixel of x, tap, pixel of y), of one image, for each pair that a tap joins.
+template <typename F>
+void for_each_pair(const Convolution& v, F f) {
+  const int64_t size = v.x_size[0];
+  for (int64_t h = 0; h < size; ++h)
+    for (int64_t w = 0; w < size; ++w)
+      for (int64_t tap = 0; tap < 9; ++tap) {
+        const int64_t from_h = h + tap / 3 - 1, from_w = w + tap % 3 - 1;
+        if (from_h >= 0 && from_h < size && from_w >= 0 && from_w < size) f(from_h * size + from_w, tap, h * size + w);
+      }
+}
+
+std::vector<float> to_floats(const std::vector<uint16_t>& bits) {
+  std::vector<float> values;
+  values.reserve(bits.size());
+  for (uint16_t b : bits) values.push_back(float_of_bf16(b));
+  return values;
+}
+
+// Weights as [tap][from][to], so that the inner loop is over neighbours.
+std::vector<float> taps_of(const Convolution& v, const std::vector<uint16_t>& weights, bool for_gradient) {
+  const int64_t c = v.c;
+  std::vector<float> taps(weights.size());
+  for (int64_t k = 0; k < c; ++k)
+    for (int64_t tap = 0; tap < 9; ++tap)
+      for (int64_t from = 0; from < c; ++from) {
+        const float value = float_of_bf16(weights[static_cast<size_t>((k * 9 + tap) * c + from)]);
+        taps[static_cast<size_t>((tap * c + (for_gradient ? k : from)) * c + (for_gradient ? from : k))] = value;
+      }
+  return taps;
+}
+
+std::vector<double> convolve(const Convolution& v, const std::vector<uint16_t>& x, const std::vector<uint16_t>& weights,
+                             bool for_gradient) {
+  const int64_t c = v.c, image = v.x_size[0] * v.x_size[1] * c;
+  const std::vector<float> from = to_floats(x), taps = taps_of(v, weights, for_gradient);
+  std::vector<double> y(x.size());
+  for (int64_t n = 0; n < v.n; ++n)
+    for_each_pair(v, [&](int64_t x_pixel, int64_t tap, int64_t y_pixel) {
+      const int64_t source = for_gradient ? y_pixel : x_pixel, target = for_gradient ? x_pixel : y_pixel;
+      double* const to = y.data() + n * image + target * c;
+      for (int64_t i = 0; i < c; ++i) {
+        const double value = from[static_cast<size_t>(n * image + source * c + i)];
+        const float* const row = taps.data() + (tap * c + i) * c;
+        for (int64_t k = 0; k < c; ++k) to[k] += value * row[k];
+      }
+    });
+  return y;
+}
+
+// Outputs in bf16 are right to half a unit of their last place and the rounding of sums in f32.
+void expect_rounded(const std::vector<uint16_t>& found, const std::vector<double>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  double largest = 0;
+  for (double e : expected) largest = std::max(largest, std::fabs(e));
+  for (size_t i = 0; i < found.size(); ++i)
+    ASSERT_NEAR(float_of_bf16(found[i]), expected[i], std::fabs(expected[i]) / 256 + 1e-5 * largest) << "element " << i;
+}
+
+// The rows of moments together are those of y.
+void expect_moments(const Convolution& v, const std::vector<float>& rows, const std::vector<uint16_t>& y) {
+  const auto channels = static_cast<size_t>(v.k), row_size = 2 * channels + 1;
+  double count = 0;
+  for (size_t r = 0; r < rows.size(); r += row_size) count += rows[r];
+  ASSERT_EQ(count, static_cast<double>(v.pixels()));
+  for (size_t c = 0; c < channels; ++c) {
+    double mean = 0, squares = 0, expected_mean = 0, expected_squares = 0;
+    for (size_t r = 0; r < rows.size(); r += row_size) mean += rows[r] * static_cast<double>(rows[r + 1 + c]) / count;
+    for (size_t r = 0; r < rows.size(); r += row_size) {
+      const double difference = rows[r + 1 + c] - mean;
+      squares += rows[r + 1 + channels + c] + rows[r] * difference * difference;
+    }
+    for (size_t i = c; i < y.size(); i += channels) expected_mean += float_of_bf16(y[i]) / count;
+    for (size_t i = c; i < y.size(); i += channels) {
+      const double difference = float_of_bf16(y[i]) - expected_mean;
+      expected_squares += difference * difference;
+    }
+    ASSERT_NEAR(mean, expected_mean, 1e-5 * std::sqrt(expected_squares / count)) << "channel " << c;
+    ASSERT_NEAR(squares, expected_squares, 1e-5 * expected_squares) << "channel " << c;
+  }
+}
+
+struct Case {
+  int64_t n, channels, size;
+  int multiprocessors = 5;  // so few that a block has several tiles
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+  return out << c.n << "x" << c.channels << "x" << c.size << "x" << c.size << "_on_" << c.multiprocessors;
+}
+
+class HopperConv2d : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (!has_hopper()) GTEST_SKIP() << "no GPU of compute capability 9.0";
+    check(cudaSetDevice(0), "GPU");
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
+  }
+  void TearDown() override {
+    if (stream_) cudaStreamDestroy(stream_);
+  }
+  const Convolution v_ = same_size(GetParam().n, GetParam().channels, GetParam().size);
+  std::mt19937_64 lot_{test_seed()};
+  cudaStream_t stream_ = nullptr;
+};
+
+TEST_P(HopperConv2d, EqualsPlainLoops) {
+  const auto elements = static_cast<size_t>(v_.x_elements()),
+             weight_elements = static_cast<size_t>(v_.weight_elements());
+  const auto x = random_bf16(elements, lot_), weights = random_bf16(weight_elements, lot_);
+  Memory<uint16_t> x_memory(elements, stream_), weights_memory(weight_elements, stream_), y_memory(elements, stream_);
+  x_memory.set(x);
+  weights_memory.set(weights);
+  const int rows = hopper::moment_rows(v_, GetParam().multiprocessors);
+  const auto row_size = static_cast<size_t>(2 * v_.k + 1);
+  Memory<float> moments(static_cast<size_t>(rows) * row_size, stream_);
+  std::vector<uint16_t> found[2];
+  for (const bool with_moments : {false, true}) {
+    y_memory.poison();
+    moments.poison();
+    hopper::conv2d(v_, x_memory.get(), weights_memory.get(), y_memory.get(), with_moments ? moments.get() : nullptr,
+                   GetParam().multiprocessors, stream_);
+    found[with_moments] = y_memory.read();
+  }
+  expect_rounded(found[0], convolve(v_, x, weights, false));
+  EXPECT_EQ(found[0], found[1]);
+  expect_moments(v_, moments.read(), found[1]);
+
+  y_memory.poison();
+  hopper::conv2d_input_gradient(v_, weights_memory.get(), x_memory.get(), y_memory.get(), GetParam().multiprocessors,
+                                stream_);
+  expect_rounded(y_memory.read(), convolve(v_, x, weights, true));
+}
+
+// dweights [k][tap][c].
+std::vector<double> weight_gradient(const Convolution& v, const std::vector<uint16_t>& x,
+                                    const std::vector<uint16_t>& dy) {
+  const int64_t c = v.c, image = v.x_size[0] * v.x_size[1] * c;
+  const std::vector<float> in = to_floats(x), gradient = to_floats(dy);
+  std::vector<double> dweights(static_cast<size_t>(v.weight_elements()));
+  for (int64_t n = 0; n < v.n; ++n)
+    for_each_pair(v, [&](int64_t x_pixel, int64_t tap, int64_t y_pixel) {
+      const float* const from = in.data() + n * image + x_pixel * c;
+      for (int64_t k = 0; k < c; ++k) {
+        const double factor = gradient[static_cast<size_t>(n * image + y_pixel * c + k)];
+        double* const to = dweights.data() + (k * 9 + tap) * c;
+        for (int64_t i = 0; i < c; ++i) to[i] += factor * from[i];
+      }
+    });
+  return dweights;
+}
+
+class HopperWeightGradient : public HopperConv2d {};
+
+TEST_P(HopperWeightGradient, EqualsPlainLoopsAndIsTheSameEachTime) {
+  const auto elements = static_cast<size_t>(v_.x_elements()),
+             weight_elements = static_cast<size_t>(v_.weight_elements());
+  const auto x = random_bf16(elements, lot_), dy = random_bf16(elements, lot_);
+  const int multiprocessors = GetParam().multiprocessors;
+  Memory<uint16_t> x_memory(elements, stream_), dy_memory(elements, stream_);
+  Memory<float> dweights(weight_elements, stream_),
+      scratch(hopper::conv2d_weight_gradient_scratch_bytes(v_, multiprocessors) / sizeof(float), stream_);
+  Memory<unsigned> turns(2, stream_);
+  x_memory.set(x);
+  dy_memory.set(dy);
+  turns.set({0, 0});
+  std::vector<float> found[2];
+  for (std::vector<float>& f : found) {
+    scratch.poison();
+    dweights.poison();
+    hopper::conv2d_weight_gradient(v_, x_memory.get(), dy_memory.get(), dweights.get(), scratch.get(), turns.get(),
+                                   multiprocessors, stream_);
+    f = dweights.read();
+  }
+  EXPECT_EQ(found[0], found[1]);
+  const std::vector<double> expected = weight_gradient(v_, x, dy);
+  double squares = 0;
+  for (double e : expected) squares += e * e;
+  const double typical = std::sqrt(squares / static_cast<double>(expected.size()));
+  for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[0][i], expected[i], 1e-4 * typical) << "element " << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, HopperWeightGradient,
+                         testing::Values(Case{1, 64, 28}, Case{3, 64, 28}, Case{2, 64, 32}, Case{1, 64, 56}),
+                         testing::PrintToStringParamName());
+
+INSTANTIATE_TEST_SUITE_P(Sizes, HopperConv2d,
+                         testing::Values(Case{1, 64, 28}, Case{3, 64, 28}, Case{2, 64, 32}, Case{1, 64, 56},
+                                         Case{1, 128, 14}, Case{9, 128, 14}, Case{5, 256, 14}, Case{17, 256, 7},
+                                         Case{9, 512, 7}, Case{33, 512, 4}, Case{33, 512, 4, 40}),
+                         testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace troika::cuda

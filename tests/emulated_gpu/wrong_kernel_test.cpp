@@ -1,0 +1,121 @@
+// A kernel that must prove itself: a right one raises no warning, and a wrong one is not used.
+#include <gtest/gtest.h>
+#include <troika/troika.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "hopper_faults.h"
+
+namespace troika::test {
+namespace {
+
+using emulated_gpu::hopper::spoil_products;
+
+struct Trained {
+  std::vector<std::string> warnings;
+  std::string plan;
+  float loss = 0;
+  std::vector<float> variance;  // of the second batch_norm2d
+};
+
+void add_line(int32_t, const char*, const char* line, void* lines) {
+  static_cast<std::vector<std::string>*>(lines)->emplace_back(line);
+}
+
+// One step in bf16 of two convolutions of 64 channels with batch_norm2d, of images of 28x28. Engines
+// are measured anew.
+Trained train(const troika_device& device = {TROIKA_DEVICE_CUDA, 0}) {
+  Trained trained;
+  troika_error error{};
+  const auto call = [&](troika_status status) { ASSERT_GE(status, TROIKA_OK) << error.message; };
+  troika_context context = nullptr;
+  troika_model model = nullptr;
+  troika_trainer trainer = nullptr;
+  troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
+  options.use_environment = 1;
+  options.cache_folder = "";
+  options.log = add_line;
+  options.log_user = &trained.warnings;
+  call(troika_context_create(&options, &context, &error));
+  call(troika_model_create_empty(context, "net", &model, &error));
+  constexpr int64_t kImage[] = {64, 28, 28}, kElements = 64 * 28 * 28, kSamples = 1;
+  troika_value x = -1;
+  call(troika_model_add_input(model, "x", kImage, 3, &x, &error));
+  for (const char* name : {"first", "second"}) {
+    troika_conv2d_options conv2d = TROIKA_CONV2D_OPTIONS_INIT;
+    conv2d.out_channels = 64;
+    conv2d.kernel[0] = conv2d.kernel[1] = 3;
+    conv2d.padding[0] = conv2d.padding[1] = 1;
+    call(troika_model_add_conv2d(model, name, x, &conv2d, &x, &error));
+    call(troika_model_add_batch_norm2d(model, (std::string(name) + "_norm").c_str(), x, 1e-5, 0.1, &x, &error));
+  }
+  call(troika_model_add_flatten(model, "flatten", x, &x, &error));
+  call(troika_model_add_linear(model, "fc", x, 4, 1, &x, &error));
+  call(troika_model_set_output(model, x, &error));
+  troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
+  trainer_options.precision = TROIKA_PRECISION_BF16;
+  trainer_options.learning_rate = 0.01;
+  call(troika_model_attach(model, &device, 1, &trainer_options, &trainer, &error));
+
+  std::vector<float> images(kSamples * kElements);
+  for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<float>(i % 17) / 8 - 1;
+  const int32_t labels[kSamples] = {1};
+  const int64_t dims[] = {kSamples, 64, 28, 28};
+  troika_tensor inputs = nullptr, targets = nullptr;
+  troika_batch batch = nullptr;
+  const troika_device cpu{TROIKA_DEVICE_CPU, 0};
+  call(troika_tensor_create(context, cpu, TROIKA_DTYPE_F32, dims, 4, images.data(), &inputs, &error));
+  call(troika_tensor_create(context, cpu, TROIKA_DTYPE_I32, dims, 1, labels, &targets, &error));
+  call(troika_batch_create(inputs, targets, &batch, &error));
+  troika_step_result result = TROIKA_STEP_RESULT_INIT;
+  call(troika_trainer_step(trainer, batch, &result, &error));
+  trained.loss = static_cast<float>(result.loss);
+  trained.variance.resize(64);
+  call(troika_model_get_parameter(model, "second_norm.running_var", trained.variance.data(), 64 * 4, &error));
+  std::string plan(1 << 18, '\0');
+  int64_t bytes = 0;
+  call(troika_trainer_explain(trainer, kSamples, plan.data(), static_cast<int64_t>(plan.size()), &bytes, &error));
+  trained.plan = plan.c_str();
+  troika_batch_destroy(batch);
+  troika_tensor_destroy(inputs);
+  troika_tensor_destroy(targets);
+  troika_trainer_destroy(trainer);
+  troika_model_destroy(model);
+  troika_context_destroy(context);
+  return trained;
+}
+
+class WrongKernel : public testing::Test {
+ protected:
+  void TearDown() override { spoil_products(false); }
+};
+
+TEST_F(WrongKernel, is_no_right_one) {
+  const Trained trained = train();
+  EXPECT_TRUE(trained.warnings.empty()) << trained.warnings.front();
+  EXPECT_NE(trained.plan.find("_merged"), std::string::npos) << "moments come from the convolution: " << trained.plan;
+  const Trained on_cpu = train({TROIKA_DEVICE_CPU, 0});
+  EXPECT_NEAR(trained.loss, on_cpu.loss, 2e-2 * on_cpu.loss);
+  for (size_t i = 0; i < trained.variance.size(); ++i)
+    EXPECT_NEAR(trained.variance[i], on_cpu.variance[i], 1e-2 * on_cpu.variance[i]) << i;
+}
+
+TEST_F(WrongKernel, is_struck_out_and_changes_no_result) {
+  const Trained right = train();
+  spoil_products(true);
+  const Trained wrong = train();
+  EXPECT_NEAR(wrong.loss, right.loss, 1e-2 * right.loss);
+  EXPECT_EQ(wrong.plan.find("cuda:own:hopper"), std::string::npos) << wrong.plan;
+  // The other nodes have the same problems, which are remembered.
+  for (const char* node : {"conv2d 'first' on cuda:0: the kernel hopper1 is not used: its result differs by ",
+                           "conv2d_input_gradient 'second' on cuda:0: the kernel hopper1 is not used: ",
+                           "conv2d_weight_gradient 'second' on cuda:0: the kernel hopper1 is not used: "})
+    EXPECT_TRUE(std::any_of(wrong.warnings.begin(), wrong.warnings.end(),
+                            [&](const std::string& line) { return line.starts_with(node); }))
+        << node << (wrong.warnings.empty() ? "" : wrong.warnings.back());
+}
+
+}  // namespace
+}  // namespace troika::test

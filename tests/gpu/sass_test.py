@@ -1,0 +1,111 @@
+"""Checks the machine code of GPU kernels: no GPU is needed.
+
+    sass_test.py FOLDER      the folder with the kernels' object files
+
+- Kernels for Hopper multiply by HGMMA, load by TMA, and keep all registers: no stack, no spills.
+- Kernels that move packs of 16 bytes load and store 16 bytes at once.
+
+cuobjdump and nvdisasm come from the PATH, or from their wheels, which are installed in build/tools.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WHEELS = ROOT / "build/tools/cuda-binaries"
+HOPPER = {
+    "conv2d_64": "conv2d_64_kernel",
+    "conv2d_64_weight_gradient": "conv2d_64_weight_gradient_kernel",
+    "conv2d_wide": "conv2d_wide_kernel",
+}
+# Kernels whose packs have 16 bytes.
+PACKED = {
+    "batch_norm2d": r"(statistics|normalize)_kernel<\w+, 8>",
+    "batch_norm2d_gradient": r"kernel<\w+, 8>",
+}
+
+
+def find_tools():
+    """Puts cuobjdump and nvdisasm on the PATH. Returns why they are missing; empty if they are there."""
+    if shutil.which("cuobjdump") and shutil.which("nvdisasm"):
+        return ""
+    if not WHEELS.exists():
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--target",
+                   str(WHEELS), "nvidia-cuda-cuobjdump", "nvidia-cuda-nvdisasm"]
+        run = subprocess.run(command, capture_output=True, text=True)
+        if run.returncode:
+            return (run.stderr.strip().splitlines() or ["pip failed"])[-1]
+    folders = {str(path.parent) for name in ("cuobjdump", "nvdisasm") for path in WHEELS.rglob(name) if path.is_file()}
+    for folder in folders:
+        for path in pathlib.Path(folder).iterdir():
+            path.chmod(0o755)
+    os.environ["PATH"] = os.pathsep.join([*folders, os.environ["PATH"]])
+    return "" if shutil.which("cuobjdump") and shutil.which("nvdisasm") else "the wheels have no such programs"
+
+
+def cuobjdump(option, path):
+    text = subprocess.run(["cuobjdump", option, str(path)], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(["c++filt"], input=text, capture_output=True, text=True, check=True).stdout
+
+
+def stacks_of(path):
+    """Returns the bytes of stack of each kernel, by its name."""
+    found = re.findall(r"Function ([^\n]+):\n[^\n]*?STACK:(\d+)", cuobjdump("--dump-resource-usage", path))
+    return {name: int(stack) for name, stack in found}
+
+
+def code_of(path):
+    """Returns the instructions of each kernel, by its name."""
+    parts = re.split(r"\n\s*Function : ([^\n]+)\n", cuobjdump("-sass", path))
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def report(name, faults):
+    for fault in faults[:5]:
+        print(f"  {fault}")
+    print(f"{'not ok' if faults else 'ok'} {name}")
+    return bool(faults)
+
+
+def short(kernel):
+    return kernel.replace("troika::cuda::", "").replace("(anonymous namespace)::", "").replace("hopper::", "").split("(")[0]
+
+
+def hopper_faults(path, name):
+    faults = []
+    stacks = {kernel: stack for kernel, stack in stacks_of(path).items() if name in kernel}
+    code = {kernel: text for kernel, text in code_of(path).items() if name in kernel}
+    if not stacks or stacks.keys() != code.keys():
+        faults.append(f"{path.name}: {len(stacks)} kernels with a stack, {len(code)} with code; need the same, and some")
+    faults += [f"{short(kernel)} has a stack of {stack} bytes, need 0" for kernel, stack in stacks.items() if stack]
+    for kernel, text in code.items():
+        faults += [f"{short(kernel)} has no {needed}" for needed in ("HGMMA", "UTMALDG") if needed not in text]
+        faults += [f"{short(kernel)} spills: {spill}" for spill in ("STL", "LDL") if re.search(rf"\b{spill}\b", text)]
+    return faults
+
+
+def packed_faults(path, pattern):
+    code = {kernel: text for kernel, text in code_of(path).items() if re.search(pattern, short(kernel))}
+    faults = [] if code else [f"{path.name} has no kernel {pattern}"]
+    return faults + [f"{short(kernel)} loads no 16 bytes at once" for kernel, text in code.items() if "LDG.E.128" not in text]
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    hopper = {name: kernel for name, kernel in HOPPER.items() if (folder / f"{name}.o").exists()}
+    names = [*(f"hopper_{name}" for name in hopper), *(f"packs_{name}" for name in PACKED)]
+    if why := find_tools():
+        for name in names:
+            print(f"skip {name} {why}")
+        return 0
+    failed = [report(f"hopper_{name}", hopper_faults(folder / f"{name}.o", kernel)) for name, kernel in hopper.items()]
+    failed += [report(f"packs_{name}", packed_faults(folder / f"{name}.o", pattern)) for name, pattern in PACKED.items()]
+    return any(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
