@@ -130,9 +130,9 @@ class Device {
   virtual int borrow_thread() { return 0; }
   virtual void return_thread([[maybe_unused]] int earlier) {}
 
-  // Returns the number of rows of moments that the kernel of this conv2d can return
-  // (ops/conv2d.cpp); 0: a pass over its result is no slower.
-  virtual int64_t moment_rows([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& conv2d) const {
+  // Returns the number of rows of sums that the kernel of this conv2d or conv2d_input_gradient can
+  // return (ops/conv2d.cpp); 0: a pass over its result is no slower.
+  virtual int64_t rows_of_sums([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& node) const {
     return 0;
   }
   // Returns the kernel for a node. UNSUPPORTED, naming op and device, if there is none.

@@ -91,10 +91,15 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
   using namespace batch_norm2d_gradient;
   in.need_inputs(dy + 1, kInputs);
   const bool is_summed = in.has(own_sums), residual = in.node.attributes.flag("residual");
+  const int64_t size = 2 * in.shape(x)[1] + 1;
+  const auto is_sums = [&](size_t i) {  // one row, or several to be added up
+    return in.has(i) && in.types[i].dtype == DType::f32 && in.shape(i).rank() <= 2 &&
+           in.shape(i)[in.shape(i).rank() - 1] == size;
+  };
   for (size_t i : {own_sums, all_sums})
-    if (is_summed && (!in.has(i) || in.types[i] != TensorType{DType::f32, {2 * in.shape(x)[1] + 1}}))
+    if (is_summed && !is_sums(i))
       in.fail(text("sums are ", in.has(i) ? text(name_of(in.types[i].dtype), in.shape(i)) : "absent", ", need f32[",
-                   2 * in.shape(x)[1] + 1, "]"));
+                   size, "]"));
   std::vector<TensorType> types = {in.types[x], in.types[weight], in.types[weight]};
   if (is_summed && (residual || in.has(addend))) in.fail("has sums, whose op returns dz; needs no residual");
   if (in.has(addend) && in.types[addend] != in.types[dy])

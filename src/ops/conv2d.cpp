@@ -7,9 +7,9 @@ namespace troika {
 namespace {
 
 // Inputs: x, weight, bias or none. Attributes: kernel, stride, padding, dilation, groups, relu, and
-// `moments` or none. Outputs: y, and, if `moments` is there, f32 [moments, 2 k + 1], whose rows are
-// the moments of parts of y as in batch_norm2d_moments: {values per channel, means [k], sums of
-// squared differences from the means [k]}.
+// `sums` or none. Outputs: y, and, if `sums` is there, f32 [sums, 2 k + 1], whose rows are the
+// moments of parts of y as in batch_norm2d_moments: {values per channel, means [k], sums of squared
+// differences from the means [k]}.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(3, 3);
   in.need_rank(0, 4, "[batch, channels, height, width]");
@@ -29,8 +29,8 @@ std::vector<TensorType> infer(const OpInputs& in) {
     in.fail(text("input of ", x[2], " x ", x[3], " is smaller than the kernel's ", window.kernel[0], " x ",
                  window.kernel[1], " window"));
   std::vector<TensorType> types = {{in.types[0].dtype, y}};
-  if (in.node.attributes.has("moments"))
-    types.push_back({DType::f32, {in.node.attributes.integer("moments"), 2 * weight[0] + 1}});
+  if (in.node.attributes.has("sums"))
+    types.push_back({DType::f32, {in.node.attributes.integer("sums"), 2 * weight[0] + 1}});
   return types;
 }
 
@@ -47,6 +47,24 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
   with_shape.set("weight_shape", b.type(node.inputs[product::weight]).shape.dims());
   return append_product_gradients(b, node, dy[0], {conv2d_weight_gradient_op, with_shape},
                                   {conv2d_input_gradient_op, window});
+}
+
+// Inputs: see input_gradient::Input. Outputs: dx, and, if `sums` is there, f32 [sums, 2 c + 1],
+// whose rows are sums over parts of dx as in batch_norm2d_gradient_sums: {values per channel, sums
+// of dx [c], of dx (x - mean) [c]}.
+std::vector<TensorType> infer_input_gradient(const OpInputs& in) {
+  using namespace input_gradient;
+  const bool has_sums = in.node.attributes.has("sums");
+  in.need_inputs(has_sums ? kAllInputs : kInputs, has_sums ? kAllInputs : kInputs);
+  const Shape shape(in.node.attributes.list("input_shape"));
+  std::vector<TensorType> types = {{in.types[dy].dtype, shape}};
+  if (!has_sums) return types;
+  for (size_t i : {norm_x, norm_y})
+    if (in.types[i] != types[0])
+      in.fail(text("has a batch_norm2d of ", name_of(in.types[i].dtype), in.shape(i), ", need ",
+                   name_of(types[0].dtype), shape));
+  types.push_back({DType::f32, {in.node.attributes.integer("sums"), 2 * shape[1] + 1}});
+  return types;
 }
 
 Cost input_gradient_cost(const OpInputs& in) { return {operations(in.shape(1), in.shape(0))}; }
@@ -78,7 +96,7 @@ const OpDef conv2d_op{.name = "conv2d",
                                         .low = LowPrecision{true, {product::bias}},
                                         .has_product = true}};
 const OpDef conv2d_input_gradient_op{.name = "conv2d_input_gradient",
-                                     .infer = infer_product_input_gradient,
+                                     .infer = infer_input_gradient,
                                      .cost = input_gradient_cost,
                                      .traits = GradientOp{.is_of_weights = false, .has_product = true}};
 const OpDef conv2d_weight_gradient_op{.name = "conv2d_weight_gradient",

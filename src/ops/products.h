@@ -11,8 +11,22 @@ enum Input : size_t { x, weight, bias, kInputs };  // bias or none
 
 // Operands of conv2d_input_gradient and linear_input_gradient.
 namespace input_gradient {
-enum Input : size_t { weight, dy, kInputs };
-}
+// The inputs after dy are those of the batch_norm2d with a ReLU before the convolution, or none:
+// then dx is the gradient before the ReLU, and its sums are an output (passes/fuse_sums.cpp).
+enum Input : size_t {
+  weight,
+  dy,
+  kInputs,
+  norm_x = kInputs,
+  norm_y,
+  norm_weight,
+  norm_bias,
+  norm_mean,
+  norm_inv_std,
+  kAllInputs
+};
+enum Output : size_t { dx, sums };  // sums if `sums`
+}  // namespace input_gradient
 // Operands of conv2d_weight_gradient and linear_weight_gradient.
 namespace weight_gradient {
 enum Input : size_t { x, dy, kInputs };

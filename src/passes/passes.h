@@ -30,11 +30,11 @@ void fuse_steps(Graph& graph);  // nodes that nothing reads any more stay in the
 // block of a ResNet.
 void fuse_adds(Graph& graph);
 
-// Lets convolutions return the moments of their results to the batch_norm2d that reads them, if the
-// device's kernel has them at once. `rows_of` returns the number of rows of moments; 0: the kernel
-// has none. To be run after autodiff, for one rank's statistics.
-using MomentRows = std::function<int64_t(const Graph&, const Node& conv2d)>;
-void fuse_moments(Graph& graph, const MomentRows& rows_of);
+// Lets convolutions and their input gradients return the sums of their results that batch_norm2d
+// and its gradient need, if the device's kernel has them at once. `rows_of` returns the number of
+// rows of such sums; 0: the kernel has none. To be run after autodiff and fuse_adds.
+using RowsOfSums = std::function<int64_t(const Graph&, const Node&)>;
+void fuse_sums(Graph& graph, const RowsOfSums& rows_of);
 
 // Removes biases of convolutions that batch_norm2d subtracts again in training. To be run after
 // autodiff.

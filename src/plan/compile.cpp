@@ -292,8 +292,8 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
 Plan compile(const CompileRequest& r, Device& device, StateTable& state, const Log& log) {
   Graph graph = build_graph(r, log);
   if (r.mode == Mode::train && r.spec.fuse)
-    PassManager(graph, r.interruption, log).run("fuse_moments", [&](Graph& g) {
-      fuse_moments(g, [&](const Graph& of, const Node& conv2d) { return device.moment_rows(of, conv2d); });
+    PassManager(graph, r.interruption, log).run("fuse_sums", [&](Graph& g) {
+      fuse_sums(g, [&](const Graph& of, const Node& node) { return device.rows_of_sums(of, node); });
     });
   Plan plan = lower(graph, device, state, r.interruption, log);
   plan.compresses_gradients = r.spec.compresses_gradients;

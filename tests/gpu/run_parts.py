@@ -54,6 +54,7 @@ ENVIRONMENTS = {"mixed": {"TROIKA_TEST_GPUS": "mixed"}}
 # Name, limit in seconds, command. Programs are in the build folder.
 PARTS = {
     "plans": (300, ["tests/backends/cuda/cuda_tests"]),
+    "hopper": (300, ["tests/backends/cuda/hopper_tests"]),
     "conformance": (1200, ["tests/conformance/conformance_tests"]),
     "operations": (600, ["tests/unit_tests", "--gtest_filter=CompiledOps.*:EagerDeviceTest.*:TapeTest.*"]),
     "equivalence": (1200, ["tests/equivalence/equivalence_tests"]),

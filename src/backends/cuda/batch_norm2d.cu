@@ -2,9 +2,9 @@
 // residual and ReLU in the same pass. The second goes through the slices from their ends, which the
 // caches still hold. With statistics over several ranks the first is a node of its own, and a small
 // launch merges what all have found.
+#include "backends/cuda/batch_norm2d_passes.h"
 #include "backends/cuda/batch_norm2d_statistics.cuh"
 #include "backends/cuda/grid.cuh"
-#include "backends/cuda/moments.h"
 
 namespace troika::cuda {
 namespace {
@@ -91,23 +91,6 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
     store_statistics(to, channel, mean, around_mean, before);
 }
 
-constexpr int kMergedChannels = 32, kMergingParts = kThreads / kMergedChannels;  // of a block; of a sum
-
-// Returns the sum of term(row) over the rows, on all threads. `sums` has a number per thread.
-template <typename Term>
-__device__ double sum_rows_of_moments(int64_t rows, double* sums, Term term) {
-  const int lane = threadIdx.x % kMergedChannels, part = threadIdx.x / kMergedChannels;
-  double sum = 0;
-#pragma unroll 8
-  for (int64_t r = part; r < rows; r += kMergingParts) sum += term(r);
-  __syncthreads();
-  sums[threadIdx.x] = sum;
-  __syncthreads();
-  sum = 0;
-  for (int i = 0; i < kMergingParts; ++i) sum += sums[i * kMergedChannels + lane];
-  return sum;
-}
-
 // Merges the moments in rows {values a channel, means [channels], sums of squared differences
 // [channels]}: of ranks, or of parts of one rank's images. A row of no values counts for nothing.
 __global__ void __launch_bounds__(kThreads)
@@ -118,11 +101,10 @@ __global__ void __launch_bounds__(kThreads)
   const int64_t channel = int64_t{blockIdx.x} * kMergedChannels + threadIdx.x % kMergedChannels;
   const int64_t read = channel < channels ? channel : channels - 1;
   const float *const means = rows + 1 + read, *const squares_of = means + channels;
-  const double count = sum_rows_of_moments(count_of_rows, sums, [&](int64_t r) { return double{rows[r * size]}; });
+  const double count = sum_over_rows(count_of_rows, sums, [&](int64_t r) { return double{rows[r * size]}; });
   const double mean =
-      sum_rows_of_moments(count_of_rows, sums, [&](int64_t r) { return double{rows[r * size]} * means[r * size]; }) /
-      count;
-  const double squares = sum_rows_of_moments(count_of_rows, sums, [&](int64_t r) {
+      sum_over_rows(count_of_rows, sums, [&](int64_t r) { return double{rows[r * size]} * means[r * size]; }) / count;
+  const double squares = sum_over_rows(count_of_rows, sums, [&](int64_t r) {
     const double difference = means[r * size] - mean;
     return squares_of[r * size] + rows[r * size] * difference * difference;
   });
@@ -258,6 +240,21 @@ Moments::Moments(CudaDevice& device, const Node& node, const TensorType& x, int6
         statistics_kernel<T, kPack><<<t.grid(), kBlock, 0, stream>>>(
             static_cast<const Pack<T, kPack>*>(from), t, static_cast<float2*>(scratch),
             reinterpret_cast<unsigned*>(arrived->get()), to, MomentRows{moments, rank, rows});
+      };
+    });
+  });
+}
+
+NormalizeRelu normalize_relu(const CudaDevice& device, const TensorType& x) {
+  return with_type(x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return with_pack<T>(x.shape[1], [&](auto pack) -> NormalizeRelu {
+      using P = Pack<T, decltype(pack)::value>;
+      return [t = Tiling(device, x.shape, pack)](const void* from, const float* mean, const float* inv_std,
+                                                 const float* weight, const float* bias, void* y, cudaStream_t stream) {
+        normalize_kernel<T, decltype(pack)::value>
+            <<<t.grid(), kBlock, 0, stream>>>(static_cast<const P*>(from), nullptr, static_cast<P*>(y), t,
+                                              Affine{mean, inv_std, weight, bias, false, 0}, true);
       };
     });
   });

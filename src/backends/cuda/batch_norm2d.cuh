@@ -177,6 +177,24 @@ __device__ double2 fold_slices(const Tiling& t, const float2* pairs, int width, 
   return total;
 }
 
+// Rows of sums of parts of an image, or of ranks, are added up by blocks of kThreads.
+constexpr int kMergedChannels = 32, kMergingParts = kThreads / kMergedChannels;  // of a block; of a sum
+
+// Returns the sum of term(row) over the rows, on all threads. `sums` has a number per thread.
+template <typename Term>
+__device__ double sum_over_rows(int64_t rows, double* sums, Term term) {
+  const int lane = threadIdx.x % kMergedChannels, part = threadIdx.x / kMergedChannels;
+  double sum = 0;
+#pragma unroll 8
+  for (int64_t r = part; r < rows; r += kMergingParts) sum += term(r);
+  __syncthreads();
+  sums[threadIdx.x] = sum;
+  __syncthreads();
+  sum = 0;
+  for (int i = 0; i < kMergingParts; ++i) sum += sums[i * kMergedChannels + lane];
+  return sum;
+}
+
 // Numbers for is_last_of_tile, which outlive the step: no launch has to clear them.
 inline Buffer allocate_arrived(CudaDevice& device, const Node& node, const Tiling& t) {
   if (device.is_plan_only()) return {};

@@ -2,7 +2,7 @@
 // dx. With sums over several ranks the first launch is a node of its own, and a small launch
 // computes the second launch's factors from all ranks' sums.
 #include "backends/cuda/batch_norm2d.cuh"
-#include "backends/cuda/grid.cuh"
+#include "backends/cuda/batch_norm2d_passes.h"
 
 namespace troika::cuda {
 namespace {
@@ -100,17 +100,30 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
   own_sums[1 + int64_t{t.channels} + channel] = static_cast<float>(sums.y);
 }
 
-// Parameters' gradients and factors, from this rank's sums and those of all ranks, as
-// gradient_sums_kernel writes them. Each thread takes a channel. The kernel computes the shares,
-// because the sums have the numbers of values.
+// Rows of sums, as gradient_sums_kernel writes one.
+struct SumRows {
+  const float* rows;
+  int64_t count;
+};
+
+// Parameters' gradients and factors, from this rank's rows of sums and those of all ranks. The
+// kernel computes the shares, because the rows have the numbers of values.
 __global__ void __launch_bounds__(kThreads)
-    factors_kernel(const float* own, const float* all, int64_t channels, ParameterGradients to) {
-  to.share = 1 / static_cast<double>(all[0]);
-  for (int64_t channel = first_index(); channel < channels; channel += index_step()) {
-    const int64_t sum = 1 + channel, product = sum + channels;
-    store_gradients(to, channels, channel, to.weight[channel], to.inv_std[channel], {own[sum], own[product]},
-                    {all[sum], all[product]});
-  }
+    factors_kernel(SumRows own, SumRows all, int64_t channels, ParameterGradients to) {
+  __shared__ double sums[kThreads];
+  const int64_t size = 2 * channels + 1;
+  const int64_t channel = int64_t{blockIdx.x} * kMergedChannels + threadIdx.x % kMergedChannels;
+  const int64_t read = channel < channels ? channel : channels - 1;
+  const auto total = [&](const SumRows& of, int64_t place) {
+    return sum_over_rows(of.count, sums, [&](int64_t r) { return double{of.rows[r * size + place]}; });
+  };
+  const double values = total(all, 0);
+  const double2 own_sums = {total(own, 1 + read), total(own, 1 + channels + read)};
+  const bool is_same = own.rows == all.rows;
+  const double2 all_sums = is_same ? own_sums : double2{total(all, 1 + read), total(all, 1 + channels + read)};
+  if (channel >= channels || threadIdx.x >= kMergedChannels) return;
+  to.share = 1 / values;
+  store_gradients(to, channels, channel, to.weight[channel], to.inv_std[channel], own_sums, all_sums);
 }
 
 // dx = a dz + b (x - mean) + c. dx may be x or dy.
@@ -175,28 +188,20 @@ std::unique_ptr<Kernel> make_batch_norm2d_gradient(CudaDevice& device, const Ker
 }
 
 template <typename T, int V>
-std::unique_ptr<Kernel> make_batch_norm2d_gradient_sums(CudaDevice& device, const KernelRequest& request,
-                                                        const Tiling& t) {
-  const bool writes_dz = request.node.attributes.flag("residual");
-  return make_kernel(
-      device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a, cudaStream_t stream) {
-        using P = Pack<T, V>;
-        ParameterGradients to = {};
-        to.mean = a.in<float>(1);
-        gradient_sums_kernel<T, V, false><<<t.grid(), kBlock, 0, stream>>>(
-            a.in<P>(0), a.in<P>(2), a.in<P>(3), nullptr, writes_dz ? a.out<P>(1) : nullptr, t,
-            static_cast<float2*>(a.scratch), reinterpret_cast<unsigned*>(arrived.get()), to, a.out<float>(0));
-      });
-}
-
-template <typename T, int V>
-std::unique_ptr<Kernel> make_summed_batch_norm2d_gradient(CudaDevice& device, const Tiling& t) {
+std::unique_ptr<Kernel> make_summed_batch_norm2d_gradient(CudaDevice& device, const KernelRequest& request,
+                                                          const Tiling& t) {
+  const auto rows_of = [&](size_t i) {
+    const Shape& sums = input_type(request, i).shape;
+    return sums.rank() == 2 ? sums[0] : 1;
+  };
+  const int64_t own_rows = rows_of(6), all_rows = rows_of(7);
   return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     using P = Pack<T, V>;
     auto* factors = static_cast<float*>(a.scratch);
     const ParameterGradients to = {
         a.in<float>(1), a.in<float>(2), a.in<float>(3), a.out<float>(1), a.out<float>(2), factors, 0};
-    factors_kernel<<<blocks_for(t.channels), kThreads, 0, stream>>>(a.in<float>(6), a.in<float>(7), t.channels, to);
+    factors_kernel<<<blocks_for(t.channels, kMergedChannels), kThreads, 0, stream>>>(
+        SumRows{a.in<float>(6), own_rows}, SumRows{a.in<float>(7), all_rows}, t.channels, to);
     gradient_kernel<T, V>
         <<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(4), a.in<P>(5), a.out<P>(0), t, to.mean, factors);
   });
@@ -204,14 +209,44 @@ std::unique_ptr<Kernel> make_summed_batch_norm2d_gradient(CudaDevice& device, co
 
 }  // namespace
 
-KernelChoice select_batch_norm2d_gradient_sums(CudaDevice& device, const KernelRequest& request) {
-  size_t scratch_bytes = 0;
-  KernelChoice choice = choose_by_pack(device, request, {2, 3}, [&](auto zero, auto pack, const Tiling& t) {
-    scratch_bytes = t.pairs_bytes();
-    return make_batch_norm2d_gradient_sums<decltype(zero), pack>(device, request, t);
+GradientSums::GradientSums(CudaDevice& device, const Node& node, const TensorType& x, int64_t rows) {
+  with_type(x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    with_pack<T>(x.shape[1], [&](auto pack) {
+      constexpr int kPack = decltype(pack)::value;
+      using P = Pack<T, kPack>;
+      const Tiling t(device, x.shape, kPack);
+      scratch_bytes_ = t.pairs_bytes();
+      const std::shared_ptr<Buffer> arrived = std::make_shared<Buffer>(allocate_arrived(device, node, t));
+      launch_ = [=](const void* from, const void* y, const void* dy, void* dz, const float* mean, float* sums,
+                    void* scratch, cudaStream_t stream) {
+        ParameterGradients to = {};
+        to.mean = mean;
+        gradient_sums_kernel<T, kPack, false><<<t.grid(), kBlock, 0, stream>>>(
+            static_cast<const P*>(from), static_cast<const P*>(y), static_cast<const P*>(dy), nullptr,
+            static_cast<P*>(dz), t, static_cast<float2*>(scratch), reinterpret_cast<unsigned*>(arrived->get()), to,
+            sums);
+        const int64_t size = 2 * int64_t{t.channels} + 1;
+        if (rows > 1)
+          check_launch(cudaMemsetAsync(sums + size, 0, static_cast<size_t>((rows - 1) * size) * sizeof(float), stream));
+      };
+    });
   });
-  choice.scratch_bytes = scratch_bytes;
-  if (request.node.attributes.flag("residual")) choice.may_share = {{1, 3}};
+}
+
+KernelChoice select_batch_norm2d_gradient_sums(CudaDevice& device, const KernelRequest& request) {
+  const bool writes_dz = request.node.attributes.flag("residual");
+  const TensorType& x = input_type(request, 0);
+  const GradientSums sums(device, request.node, x, 1);
+  // All images have one type.
+  KernelChoice choice = choose_by_pack(device, request, {2, 3}, [&](auto, auto, const Tiling&) {
+    return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
+      sums.launch(a.inputs[0], a.inputs[2], a.inputs[3], writes_dz ? a.outputs[1] : nullptr, a.in<float>(1),
+                  a.out<float>(0), a.scratch, stream);
+    });
+  });
+  choice.scratch_bytes = sums.scratch_bytes();
+  if (writes_dz) choice.may_share = {{1, 3}};
   return choice;
 }
 
@@ -220,7 +255,7 @@ KernelChoice select_batch_norm2d_gradient(CudaDevice& device, const KernelReques
   size_t scratch_bytes = 0;
   KernelChoice choice = choose_by_pack(device, request, {4, 5, 8}, [&](auto zero, auto pack, const Tiling& t) {
     scratch_bytes = (is_summed ? 0 : t.pairs_bytes()) + 3 * static_cast<size_t>(t.channels) * sizeof(float);
-    return is_summed ? make_summed_batch_norm2d_gradient<decltype(zero), pack>(device, t)
+    return is_summed ? make_summed_batch_norm2d_gradient<decltype(zero), pack>(device, request, t)
                      : make_batch_norm2d_gradient<decltype(zero), pack>(device, request, t);
   });
   if (is_summed) choice.name += "_summed";

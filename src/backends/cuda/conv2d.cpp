@@ -3,14 +3,15 @@
 #include <array>
 #include <cmath>
 
+#include "backends/cuda/batch_norm2d_passes.h"
 #include "backends/cuda/convolution_graph.h"
 #include "backends/cuda/direct_conv2d.h"
 #include "backends/cuda/epilogue.h"
 #include "backends/cuda/fastest_way.h"
 #include "backends/cuda/hopper/ways.h"
 #include "backends/cuda/kernels.h"
-#include "backends/cuda/moments.h"
 #include "backends/cuda/stem_conv2d.h"
+#include "ops/products.h"
 
 namespace troika::cuda {
 namespace {
@@ -77,6 +78,29 @@ std::string compare_moments(const std::vector<float>& found, const std::vector<f
   return "";
 }
 
+// The same for rows of sums {values per channel, sums, sums of products}.
+std::string compare_sums(const std::vector<float>& found, const std::vector<float>& expected, size_t channels) {
+  constexpr double kBound = 1.0 / 64;  // of the norm of sums whose terms cancel
+  const size_t size = 2 * channels + 1;
+  const auto total = [&](const std::vector<float>& rows) {
+    std::vector<double> sums(size);
+    for (size_t i = 0; i < rows.size(); ++i) sums[i % size] += rows[i];
+    return sums;
+  };
+  const std::vector<double> f = total(found), e = total(expected);
+  if (f[0] != e[0]) return text("its sums are of ", f[0], " values, expected ", e[0]);
+  for (size_t first : {size_t{1}, 1 + channels}) {
+    double difference = 0, norm = 0;
+    for (size_t i = first; i < first + channels; ++i) {
+      difference += (f[i] - e[i]) * (f[i] - e[i]);
+      norm += e[i] * e[i];
+    }
+    if (!(difference <= kBound * kBound * norm))
+      return text("its sums differ by ", std::sqrt(difference / norm), " of the norm");
+  }
+  return "";
+}
+
 void append(std::vector<Way>& ways, std::vector<Way> more) {
   for (Way& way : more) ways.push_back(std::move(way));
 }
@@ -136,7 +160,7 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
                   .is_last_resort = is_last_resort(v)});
 
   Problem problem = problem_of(device, request, v, dtype);
-  problem.text += text(bias ? ", bias" : "", relu ? ", relu" : "", has_moments ? ", moments" : "");
+  problem.text += text(bias ? ", bias" : "", relu ? ", relu" : "", has_moments ? ", sums" : "");
   const Node& node = request.node;
   problem.tensors = types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], node.inputs[2],
                                        has_moments ? node.outputs[1] : kNoValue});
@@ -166,25 +190,63 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
   const Convolution v = Convolution::of(request.node, dx.shape, dy.shape);
   const DType dtype = dy.dtype;
 
-  // Tensors: weights, dy, dx.
+  // Tensors: weights, dy, dx, and, if sums are asked for, x, y, weight, bias, mean and inv_std of
+  // the batch_norm2d, and the sums. Scratch comes last.
+  const Node& node = request.node;
+  const bool has_sums = node.outputs.size() > 1;
+  constexpr size_t kSums = 9;
+  std::optional<GradientSums> sums;
+  if (has_sums) sums.emplace(device, node, dx, output_type(request, 1).shape[0]);
+  const size_t border_bytes = leaves_border(v) ? dx.bytes() : 0;
+  const auto add_sums = [=](void* const* t, cudaStream_t stream) {
+    if (sums)
+      sums->launch(t[3], t[4], t[2], t[2], static_cast<const float*>(t[7]), static_cast<float*>(t[kSums]), t[kSums + 1],
+                   stream);
+  };
   const auto direct = [=](void* const* t, cudaStream_t stream) {
     direct_conv2d_input_gradient(dtype, v, t[0], t[1], t[2], stream);
+    add_sums(t, stream);
   };
+  const size_t sums_bytes = sums ? sums->scratch_bytes() : 0;
   std::vector<Way> ways;
-  if (has_graph(v)) ways.push_back({.name = "", .describe = input_gradient_graph(v, dtype)});
-  append(ways, hopper::conv2d_input_gradient_ways(device, dtype, v));
-  ways.push_back({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort(v)});
+  if (has_graph(v)) {
+    Way plain{.name = "", .describe = input_gradient_graph(v, dtype), .scratch_bytes = sums_bytes};
+    if (has_sums) plain.launch = add_sums;
+    ways.push_back(plain);
+  }
+  append(ways, hopper::conv2d_input_gradient_ways(device, dtype, v, has_sums));
+  ways.push_back({.name = "direct",
+                  .describe = {},
+                  .launch = direct,
+                  .scratch_bytes = sums_bytes,
+                  .is_last_resort = is_last_resort(v)});
 
   Problem problem = problem_of(device, request, v, dtype);
-  const Node& node = request.node;
-  problem.tensors = types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0]});
+  if (has_sums) problem.text += ", sums";
+  std::vector<ValueId> values = {node.inputs[0], node.inputs[1], node.outputs[0]};
+  values.insert(values.end(), node.inputs.begin() + input_gradient::kInputs, node.inputs.end());
+  if (has_sums) values.push_back(node.outputs[1]);
+  problem.tensors = types_of(request, values);
+  if (has_sums) {
+    problem.outputs.push_back({kSums, [channels = static_cast<size_t>(v.c)](const auto& found, const auto& expected) {
+                                 return compare_sums(found, expected, channels);
+                               }});
+    problem.prepare = [normalize = normalize_relu(device, dx)](void* const* t, cudaStream_t stream) {
+      const auto floats = [&](size_t i) { return static_cast<const float*>(t[i]); };
+      normalize(t[3], floats(7), floats(8), floats(5), floats(6), t[4], stream);
+    };
+  }
   auto way = std::make_unique<FastestWay>(device, problem, ways);
   const std::string name = way->kernel_name();
   const std::vector<LogLine> notes = way->notes();
-  const size_t scratch_bytes = way->scratch_bytes(), border_bytes = leaves_border(v) ? dx.bytes() : 0;
-  auto kernel = make_kernel(device, [way = std::move(way), border_bytes](const Arguments& a, cudaStream_t stream) {
+  const size_t scratch_bytes = way->scratch_bytes();
+  auto kernel = make_kernel(device, [=, way = std::move(way)](const Arguments& a, cudaStream_t stream) {
+    std::array<void*, kSums + 1> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
+    size_t count = 3;
+    for (size_t i = input_gradient::kInputs; i < a.inputs.size(); ++i) tensors[count++] = a.inputs[i];
+    if (has_sums) tensors[count++] = a.outputs[1];
     if (border_bytes) check_launch(cudaMemsetAsync(a.outputs[0], 0, border_bytes, stream));
-    way->run(std::array{a.inputs[0], a.inputs[1], a.outputs[0]}, a.scratch, stream);
+    way->run({tensors.data(), count}, a.scratch, stream);
   });
   KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
   choice.scratch_bytes = scratch_bytes;

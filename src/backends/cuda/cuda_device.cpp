@@ -9,6 +9,8 @@
 #include "backends/cuda/plan_cache.h"
 #include "backends/cuda/ranged_kernel.h"
 #include "backends/kernel_list.h"
+#include "ops/op_def.h"
+#include "ops/products.h"
 
 namespace troika::cuda {
 
@@ -134,9 +136,11 @@ std::vector<Entry> list_kernels() {
 
 }  // namespace
 
-int64_t CudaDevice::moment_rows(const Graph& graph, const Node& conv2d) const {
-  const TensorType &x = graph.type(conv2d.inputs[0]), &y = graph.type(conv2d.outputs[0]);
-  return hopper::conv2d_moment_rows(*this, x.dtype, Convolution::of(conv2d, x.shape, y.shape));
+int64_t CudaDevice::rows_of_sums(const Graph& graph, const Node& node) const {
+  const bool is_gradient = node.op == &conv2d_input_gradient_op;
+  const TensorType &x = graph.type(is_gradient ? node.outputs[0] : node.inputs[product::x]),
+                   &y = graph.type(is_gradient ? node.inputs[input_gradient::dy] : node.outputs[0]);
+  return hopper::conv2d_rows_of_sums(*this, x.dtype, Convolution::of(node, x.shape, y.shape));
 }
 
 KernelChoice CudaDevice::select(const KernelRequest& request) {

@@ -15,7 +15,7 @@ namespace {
 constexpr int kMostBlocks = 128;
 constexpr int kMostTerms = kMostBlocks * kThreads;
 
-// What a thread has found of its elements.
+// The findings of a thread on its elements.
 struct Term {
   float square, expected_square, largest, expected_largest;
 };

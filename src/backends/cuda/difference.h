@@ -26,7 +26,7 @@ struct Difference {
   }
 };
 
-// Waits for the stream. What is not finite counts as infinitely different.
+// Waits for the stream. Numbers that are not finite count as infinitely different.
 Difference difference_of(const TensorType& type, const void* found, const void* expected, void* scratch,
                          cudaStream_t stream);
 size_t difference_scratch_bytes();

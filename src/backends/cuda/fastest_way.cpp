@@ -96,11 +96,13 @@ class Bench {
     return times[2] / kRuns;
   }
 
-  // Runs a way that is trusted, and then twice one that is not, on noise, and compares their results.
+  // Runs a way that is trusted, and then twice one that is not, on noise, and compares their
+  // results.
   template <typename Trusted, typename Doubtful>
   Proof prove(Trusted&& trusted, Doubtful&& doubtful) {
     for (size_t i = 0; i < tensors_.size(); ++i)
       if (!is_output(i)) fill_with_noise(problem_.tensors[i], tensors_[i].get(), i, device_.stream());
+    if (problem_.prepare) problem_.prepare(tensors().data(), device_.stream());
     const std::vector<Buffer> expected = results_of(trusted), first = results_of(doubtful),
                               second = results_of(doubtful);
     const Buffer scratch = filled(difference_scratch_bytes());
@@ -230,37 +232,38 @@ void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::
     FastestWay candidate;
     candidate.way_ = way;
     candidate.plan_ = std::move(plan);
-    double time = 0;
-    std::string error;  // of a way that has proved itself
+    double time = 0;     // with the handicap
+    std::string result;  // of the measurement
+    if (!bench && way.must_prove) return;
     if (bench) try {
         candidate.tensors_ = bench->tensors();
-        void* const scratch = bench->scratch(candidate.scratch_bytes());
+        void* const scratch = bench->scratch(std::max(best.scratch_bytes(), candidate.scratch_bytes()));
         if (way.must_prove) {
           Proof proof{"there is nothing to compare it with"};
           if (best_time < Bench::kNever) {
             best.tensors_ = candidate.tensors_;
-            void* const shared = bench->scratch(std::max(best.scratch_bytes(), candidate.scratch_bytes()));
-            proof = bench->prove([&] { best.launch(shared, device.stream()); },
-                                 [&] { candidate.launch(shared, device.stream()); });
+            proof = bench->prove([&] { best.launch(scratch, device.stream()); },
+                                 [&] { candidate.launch(scratch, device.stream()); });
           }
           if (!proof.fault.empty()) {
             notes_.push_back({LogLevel::warning, text(problem.what, ": the kernel ", way.name,
                                                       " is not used: ", proof.fault, "; ", problem.text)});
             return;
           }
-          error = text(", differs by ", proof.error, " of the norm");
+          result = text(", differs by ", proof.error, " of the norm");
         }
         const double handicap = way.handicap * (candidate.is_large() ? kLargeHandicap : 1);
         time = handicap * bench->milliseconds(best_time / handicap, [&] {
           candidate.launch(scratch, device.stream());
           check_launch(cudaGetLastError());
         });
+        result = text(time / handicap * 1e3, " us", result);
       } catch (const Error& error) {
         reason = text(": ", error.what());
         return;
       }
-    notes_.push_back({LogLevel::debug,
-                      text("measured ", problem.text, ": ", candidate.kernel_name(), ": ", time * 1e3, " us", error)});
+    if (bench)
+      notes_.push_back({LogLevel::debug, text("measured ", problem.text, ": ", candidate.kernel_name(), ": ", result)});
     if (time >= best_time) return;
     best = std::move(candidate);
     best_time = time;

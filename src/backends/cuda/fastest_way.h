@@ -37,6 +37,7 @@ struct Problem {
   std::string text;                 // op, types, shapes, settings: the problem's place among the remembered
   std::vector<TensorType> tensors;  // the node's, which have the ids 1 and on
   std::vector<Output> outputs;      // of those that are written
+  LaunchWay prepare = {};           // before a comparison: makes inputs that belong together; empty: none
   bool tensor_cores = true;         // f32 may be rounded to TF32
 };
 

@@ -191,7 +191,7 @@ TEST_P(HopperConv2d, EqualsPlainLoops) {
   Memory<uint16_t> x_memory(elements, stream_), weights_memory(weight_elements, stream_), y_memory(elements, stream_);
   x_memory.set(x);
   weights_memory.set(weights);
-  const int rows = hopper::moment_rows(v_, GetParam().multiprocessors);
+  const int rows = hopper::rows_of_sums(v_, GetParam().multiprocessors);
   const auto row_size = static_cast<size_t>(2 * v_.k + 1);
   Memory<float> moments(static_cast<size_t>(rows) * row_size, stream_);
   std::vector<uint16_t> found[2];
@@ -207,9 +207,76 @@ TEST_P(HopperConv2d, EqualsPlainLoops) {
   expect_moments(v_, moments.read(), found[1]);
 
   y_memory.poison();
-  hopper::conv2d_input_gradient(v_, weights_memory.get(), x_memory.get(), y_memory.get(), GetParam().multiprocessors,
-                                stream_);
+  hopper::conv2d_input_gradient(v_, weights_memory.get(), x_memory.get(), y_memory.get(), {}, nullptr,
+                                GetParam().multiprocessors, stream_);
   expect_rounded(y_memory.read(), convolve(v_, x, weights, true));
+}
+
+// The numbers that the ReLU's gradient takes from batch_norm2d.
+struct Norm {
+  std::vector<uint16_t> x;
+  std::vector<float> mean, inv_std, weight, bias;
+};
+
+// dx and its sums, computed from the gradient that the same kernel returns without the ReLU.
+void expect_relu_gradient(const Convolution& v, const Norm& norm, const std::vector<uint16_t>& plain,
+                          const std::vector<uint16_t>& found, const std::vector<float>& rows) {
+  const auto channels = static_cast<size_t>(v.c), row_size = 2 * channels + 1;
+  std::vector<double> sums(row_size), sizes(row_size);
+  for (size_t i = 0; i < plain.size(); ++i) {
+    const size_t c = i % channels;
+    const float difference = float_of_bf16(norm.x[i]) - norm.mean[c];
+    const bool is_cut = std::fma(difference, norm.weight[c] * norm.inv_std[c], norm.bias[c]) <= 0;
+    const uint16_t expected = is_cut ? 0 : plain[i];
+    ASSERT_EQ(found[i], expected) << "element " << i;
+    const double value = float_of_bf16(expected), product = value * difference;
+    sums[1 + c] += value;
+    sums[1 + channels + c] += product;
+    sizes[1 + c] += std::fabs(value);
+    sizes[1 + channels + c] += std::fabs(product);
+  }
+  sums[0] = static_cast<double>(v.pixels());
+  for (size_t i = 0; i < row_size; ++i) {
+    double total = 0;
+    for (size_t r = i; r < rows.size(); r += row_size) total += rows[r];
+    ASSERT_NEAR(total, sums[i], 1e-5 * sizes[i]) << "sum " << i;
+  }
+}
+
+TEST_P(HopperConv2d, TakesTheGradientOfAReluAlong) {
+  const auto elements = static_cast<size_t>(v_.x_elements()),
+             weight_elements = static_cast<size_t>(v_.weight_elements()), channels = static_cast<size_t>(v_.c);
+  std::normal_distribution<float> normal;
+  const auto numbers = [&](float mean) {
+    std::vector<float> values(channels);
+    for (float& value : values) value = mean + normal(lot_) / 4;
+    return values;
+  };
+  const auto dy = random_bf16(elements, lot_), weights = random_bf16(weight_elements, lot_);
+  const Norm norm = {random_bf16(elements, lot_), numbers(0), numbers(1), numbers(1), numbers(0)};
+  const int rows = hopper::rows_of_sums(v_, GetParam().multiprocessors);
+  Memory<uint16_t> dy_memory(elements, stream_), weights_memory(weight_elements, stream_), dx(elements, stream_),
+      x(elements, stream_);
+  Memory<float> sums(static_cast<size_t>(rows) * (2 * channels + 1), stream_), mean(channels, stream_),
+      inv_std(channels, stream_), weight(channels, stream_), bias(channels, stream_);
+  dy_memory.set(dy);
+  weights_memory.set(weights);
+  x.set(norm.x);
+  mean.set(norm.mean);
+  inv_std.set(norm.inv_std);
+  weight.set(norm.weight);
+  bias.set(norm.bias);
+  const hopper::NormalizedRelu relu = {x.get(), mean.get(), inv_std.get(), weight.get(), bias.get()};
+  std::vector<uint16_t> found[2];
+  for (const bool has_relu : {false, true}) {
+    dx.poison();
+    sums.poison();
+    hopper::conv2d_input_gradient(v_, weights_memory.get(), dy_memory.get(), dx.get(),
+                                  has_relu ? relu : hopper::NormalizedRelu{}, has_relu ? sums.get() : nullptr,
+                                  GetParam().multiprocessors, stream_);
+    found[has_relu] = dx.read();
+  }
+  expect_relu_gradient(v_, norm, found[0], found[1], sums.read());
 }
 
 // dweights [k][tap][c].

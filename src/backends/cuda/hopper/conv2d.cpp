@@ -25,14 +25,14 @@ void conv2d(const Convolution& v, const void* x, const void* weights, void* y, f
   (takes_conv2d_64(v) ? conv2d_64 : conv2d_wide)(v, x, weights, y, moments, multiprocessors, stream);
 }
 
-int moment_rows(const Convolution& v, int multiprocessors) {
-  return (takes_conv2d_64(v) ? moment_rows_64 : moment_rows_wide)(v, multiprocessors);
+int rows_of_sums(const Convolution& v, int multiprocessors) {
+  return (takes_conv2d_64(v) ? rows_of_sums_64 : rows_of_sums_wide)(v, multiprocessors);
 }
 
-void conv2d_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx, int multiprocessors,
-                           cudaStream_t stream) {
-  (takes_conv2d_64(v) ? conv2d_64_input_gradient : conv2d_wide_input_gradient)(v, weights, dy, dx, multiprocessors,
-                                                                               stream);
+void conv2d_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
+                           const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream) {
+  (takes_conv2d_64(v) ? conv2d_64_input_gradient : conv2d_wide_input_gradient)(v, weights, dy, dx, relu, sums,
+                                                                               multiprocessors, stream);
 }
 
 bool takes_conv2d_weight_gradient(DType dtype, const Convolution& v) {

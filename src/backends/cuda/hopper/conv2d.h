@@ -14,13 +14,24 @@ namespace troika::cuda::hopper {
 bool takes_conv2d(DType dtype, const Convolution& v);
 
 // A kernel has at most one block per multiprocessor. Unless `moments` is null, each of its
-// moment_rows() is written: {pixels, means [k], sums of squared differences from the means [k]} of
+// rows_of_sums() is written: {pixels, means [k], sums of squared differences from the means [k]} of
 // a part of y, as rounded. All parts together are y.
 void conv2d(const Convolution& v, const void* x, const void* weights, void* y, float* moments, int multiprocessors,
             cudaStream_t stream);
-int moment_rows(const Convolution& v, int multiprocessors);
-void conv2d_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx, int multiprocessors,
-                           cudaStream_t stream);
+int rows_of_sums(const Convolution& v, int multiprocessors);
+
+// batch_norm2d with a ReLU, whose result the convolution reads: relu((x - mean) * weight * inv_std
+// + bias). x is [n, c, h, w], channels last, in bf16.
+struct NormalizedRelu {
+  const void* x = nullptr;
+  const float *mean = nullptr, *inv_std = nullptr, *weight = nullptr, *bias = nullptr;
+};
+
+// Unless `sums` is null, dx is the gradient before the ReLU, and each of the rows_of_sums() is
+// written to `sums`: {pixels, sums of dx [c], sums of dx (x - mean) [c]} of a part of dx, as
+// rounded.
+void conv2d_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
+                           const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream);
 
 // The weights' gradient. `turns` has two numbers, 0 at first, that outlive the launch; no other
 // launch uses them at the same time. An infinity or NaN in x may reach all taps of its channel.

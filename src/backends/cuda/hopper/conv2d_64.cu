@@ -8,10 +8,12 @@
 // outside of the image: pixel (r, c) is row r kPitch + c of the stage. One column of padding is
 // enough, because the left padding of a row is the right padding of the row before. Tap (r, s) of
 // the filter is the same tile r kPitch + s pixels further on. So 9 taps times 4 slices of 16
-// channels are 36 products that read one tile. Results for columns that do not exist are not stored.
+// channels are 36 products that read one tile. Results for columns that do not exist are not
+// stored.
 //
-// If moments are asked for, each block writes a row of them: {pixels, means [64], sums of squared
-// differences [64]} of its part of y.
+// With a rider, each block writes a row of sums over its part of the result: {pixels, 64 numbers,
+// 64 numbers}. The sums of batch_norm2d's gradient need x of the same tile, which is loaded to the
+// place of the results.
 //
 // One block per multiprocessor. Warp 0 loads; two groups of four warps take turns, tile by tile:
 // while one multiplies, the other rounds and stores.
@@ -63,14 +65,17 @@ __device__ inline void clear_absent(float (&d)[T::kColumns / 2]) {
   }
 }
 
-template <typename T, bool kGradient, bool kMoments>
+template <typename T, bool kGradient, Rider kRider>
 __global__ void __launch_bounds__(kThreads, 1)
     conv2d_64_kernel(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap filter,
-                     const __grid_constant__ CUtensorMap out, float* moments, int tiles) {
+                     const __grid_constant__ CUtensorMap out, const __grid_constant__ CUtensorMap side,
+                     const NormalizedRelu relu_of, float* sums_of, int tiles) {
+  constexpr bool kHasSide = kRider == Rider::relu_sums;
   extern __shared__ uint8_t memory[];
   const uint32_t weights = (shared_address(memory) + kSwizzledBytes - 1) / kSwizzledBytes * kSwizzledBytes;
   const uint32_t stages = weights + kWeightBytes, outs = stages + kStages * T::kStageBytes;
   const uint32_t full = outs + 2 * T::kOutBytes, empty = full + 8 * kStages, weights_full = empty + 8 * kStages;
+  const uint32_t side_full = weights_full + 8;
   const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
   const int group = __shfl_sync(0xffffffffu, thread / kGroup, 0);  // known to be the same in a warp
 
@@ -80,6 +85,8 @@ __global__ void __launch_bounds__(kThreads, 1)
       init_barrier(empty + 8 * s, 4);
     }
     init_barrier(weights_full, 1);
+    init_barrier(side_full, 1);
+    init_barrier(side_full + 8, 1);
     publish_barriers();
     expect_bytes(weights_full, kWeightBytes);
     for (int t = 0; t < kTaps; ++t) load_box(weights + t * kChannels * kRowBytes, filter, weights_full, 0, t, 0);
@@ -88,6 +95,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   constexpr int kAfter = (T::kPixels - T::kLoaded) * kRowBytes / 16;
   for (int i = thread; i < kStages * kAfter; i += kThreads)
     store_shared(stages + i / kAfter * T::kStageBytes + T::kLoaded * kRowBytes + i % kAfter * 16, {0, 0, 0, 0});
+  if (kHasSide)  // columns that a copy of the side does not bring
+    for (int i = thread; i < 2 * (T::kOutBytes / 16); i += kThreads) store_shared(outs + i * 16, {0, 0, 0, 0});
   publish_stores();
   __syncthreads();
 
@@ -123,8 +132,15 @@ __global__ void __launch_bounds__(kThreads, 1)
                                          : tap + (w * 16 + near * 8 + row) * kRowBytes + ((k * 2 + far) ^ row) * 16);
     }
   Sums sums;
+  ReluOf relu;
+  if (kHasSide) relu.load(relu_of, 0);
   for (int i = g; i < count; i += 2) {
     const int s = i % kStages, tile = first + i * step;
+    if (kHasSide && leader) {
+      wait_for_reads_of_stores<0>();
+      expect_bytes(side_full + 8 * g, T::kRows * T::kPitch * kRowBytes);
+      load_box(own_out, side, side_full + 8 * g, 0, 0, tile % T::kTilesEach * T::kRows, tile / T::kTilesEach);
+    }
     wait(full + 8 * s, i / kStages % 2);
     if (i > 0) sync_threads(kTurn + g, 2 * kGroup);
     float d[T::kColumns / 2];
@@ -141,21 +157,25 @@ __global__ void __launch_bounds__(kThreads, 1)
     wait_for_products<0>();
     if (lane == 0) arrive(empty + 8 * s);
 
-    if (leader) wait_for_reads_of_stores<0>();
-    sync_threads(kOwn + g, kGroup);
-    if (kMoments) clear_absent<T>(d);
-    store_results<T::kColumns, kMoments>(d, matrix_row(own_out), sums);
+    if (kHasSide) {
+      wait(side_full + 8 * g, i / 2 % 2);
+    } else {
+      if (leader) wait_for_reads_of_stores<0>();
+      sync_threads(kOwn + g, kGroup);
+    }
+    if (kRider != Rider::none) clear_absent<T>(d);
+    store_results<T::kColumns, kRider>(d, matrix_row(own_out), relu, sums);
     publish_stores();
     sync_threads(kOwn + g, kGroup);
     if (leader) store_box(out, own_out, 0, 0, tile % T::kTilesEach * T::kRows, tile / T::kTilesEach);
   }
-  if (kMoments) {
+  if (kRider != Rider::none) {
     sync_threads(kBoth, 2 * kGroup);  // both groups have their weights in registers: the place is free
-    float* const row = moments + int64_t{blockIdx.x} * (2 * kChannels + 1);
+    float* const row = sums_of + int64_t{blockIdx.x} * (2 * kChannels + 1);
     const float pixels = static_cast<float>(count * T::kRows * T::kWidth);
     if (g == 0 && leader) *row = pixels;
-    write_moments(sums, g, reinterpret_cast<float*>(memory + (weights - shared_address(memory))), kBoth, pixels,
-                  row + 1, kChannels);
+    write_sums<kRider>(sums, g, reinterpret_cast<float*>(memory + (weights - shared_address(memory))), kBoth, pixels,
+                       row + 1, kChannels);
   }
   if (leader) wait_for_stores<0>();
 }
@@ -165,9 +185,9 @@ int blocks_of(const Convolution& v, int multiprocessors) {
   return std::min(static_cast<int>(v.n) * T::kTilesEach, multiprocessors);
 }
 
-template <typename T, bool kGradient, bool kMoments>
-void launch_64(const Convolution& v, const void* in, const void* weights, void* out, float* moments,
-               int multiprocessors, cudaStream_t stream) {
+template <typename T, bool kGradient, Rider kRider>
+void launch_64(const Convolution& v, const void* in, const void* weights, void* out, const NormalizedRelu& relu,
+               float* sums, int multiprocessors, cudaStream_t stream) {
   const auto image = [&](const void* address, int64_t rows) {
     return map_of(address, {{kChannels, 2, kChannels},
                             {T::kWidth, kRowBytes, T::kPitch},
@@ -176,8 +196,10 @@ void launch_64(const Convolution& v, const void* in, const void* weights, void* 
   };
   const CUtensorMap filter =
       map_of(weights, {{kChannels, 2, kChannels}, {kTaps, kRowBytes, 1}, {kChannels, kTaps * kRowBytes, kChannels}});
-  launch(conv2d_64_kernel<T, kGradient, kMoments>, {blocks_of<T>(v, multiprocessors), kThreads, T::kSharedBytes},
-         stream, image(in, T::kRows + 2), filter, image(out, T::kRows), moments, static_cast<int>(v.n) * T::kTilesEach);
+  launch(conv2d_64_kernel<T, kGradient, kRider>, {blocks_of<T>(v, multiprocessors), kThreads, T::kSharedBytes}, stream,
+         image(in, T::kRows + 2), filter, image(out, T::kRows),
+         kRider == Rider::relu_sums ? image(relu.x, T::kRows) : CUtensorMap{}, relu, sums,
+         static_cast<int>(v.n) * T::kTilesEach);
 }
 
 // Calls run.operator()<T>() with the tile for images of this size.
@@ -185,7 +207,7 @@ template <typename Run>
 auto with_tile(const Convolution& v, Run&& run) {
   switch (v.x_size[0]) {
     case 28: return run.template operator()<Tile<28, 28, 4>>();
-    case 32: return run.template operator()<Tile<32, 32, 4>>();
+    case 32: return run.template operator()<Tile<32, 32, 2>>();
     case 56: return run.template operator()<Tile<56, 56, 2>>();
     default: throw Error(Status::internal, text("conv2d_64 has no kernel for images of ", v.x_size[0]));
   }
@@ -198,23 +220,24 @@ bool takes_conv2d_64(const Convolution& v) {
   return v.c == kChannels && (size == 28 || size == 32 || size == 56);
 }
 
-int moment_rows_64(const Convolution& v, int multiprocessors) {
+int rows_of_sums_64(const Convolution& v, int multiprocessors) {
   return with_tile(v, [&]<typename T>() { return blocks_of<T>(v, multiprocessors); });
 }
 
 void conv2d_64(const Convolution& v, const void* x, const void* weights, void* y, float* moments, int multiprocessors,
                cudaStream_t stream) {
   with_tile(v, [&]<typename T>() {
-    if (moments)
-      launch_64<T, false, true>(v, x, weights, y, moments, multiprocessors, stream);
-    else
-      launch_64<T, false, false>(v, x, weights, y, nullptr, multiprocessors, stream);
+    (moments ? launch_64<T, false, Rider::moments> : launch_64<T, false, Rider::none>)(v, x, weights, y, {}, moments,
+                                                                                       multiprocessors, stream);
   });
 }
 
-void conv2d_64_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx, int multiprocessors,
-                              cudaStream_t stream) {
-  with_tile(v, [&]<typename T>() { launch_64<T, true, false>(v, dy, weights, dx, nullptr, multiprocessors, stream); });
+void conv2d_64_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
+                              const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream) {
+  with_tile(v, [&]<typename T>() {
+    (sums ? launch_64<T, true, Rider::relu_sums> : launch_64<T, true, Rider::none>)(v, dy, weights, dx, relu, sums,
+                                                                                    multiprocessors, stream);
+  });
 }
 
 }  // namespace troika::cuda::hopper

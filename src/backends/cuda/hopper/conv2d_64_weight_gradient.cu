@@ -2,13 +2,13 @@
 //
 // dweights [64, tap, 64] = the sum over pixels of dy [pixel, 64] times x [pixel + tap, 64]: in a
 // product, the pixel is the axis that is summed over, which is the slow axis of both operands in
-// shared memory. A tile is kRows rows of one image, with one column more as in conv2d_64.cu: in dy the
-// column is outside of the image, and so zero.
+// shared memory. A tile is kRows rows of one image, with one column more as in conv2d_64.cu: in dy
+// the column is outside of the image, and so zero.
 //
-// One block per multiprocessor. Three groups of four warps multiply, each the three taps of a column of
-// the filter: the rows of the filter are 64 columns of the product each, kPitch pixels apart. Their sums
-// stay in registers over all tiles of the block. One warp loads. When all blocks have written their
-// sums, each adds up its share of them, in the order of blocks.
+// One block per multiprocessor. Three groups of four warps multiply, each the three taps of a
+// column of the filter: the rows of the filter are 64 columns of the product each, kPitch pixels
+// apart. Their sums stay in registers over all tiles of the block. One warp loads. When all blocks
+// have written their sums, each adds up its share of them, in the order of blocks.
 #include "backends/cuda/hopper/conv2d_kernels.h"
 #include "backends/cuda/hopper/instructions.cuh"
 #include "backends/cuda/hopper/tensor_map.h"

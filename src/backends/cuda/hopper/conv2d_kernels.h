@@ -7,21 +7,21 @@ namespace troika::cuda::hopper {
 
 // 64 channels, images of 28x28, 32x32 and 56x56.
 bool takes_conv2d_64(const Convolution& v);
-int moment_rows_64(const Convolution& v, int multiprocessors);
+int rows_of_sums_64(const Convolution& v, int multiprocessors);
 void conv2d_64(const Convolution& v, const void* x, const void* weights, void* y, float* moments, int multiprocessors,
                cudaStream_t stream);
-void conv2d_64_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx, int multiprocessors,
-                              cudaStream_t stream);
+void conv2d_64_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
+                              const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream);
 void conv2d_64_weight_gradient(const Convolution& v, const void* x, const void* dy, float* dweights, void* scratch,
                                unsigned* turns, int multiprocessors, cudaStream_t stream);
 size_t conv2d_64_weight_gradient_scratch_bytes(int multiprocessors);
 
 // 128 and 256 channels of 14x14, 256 and 512 of 7x7, 512 of 4x4.
 bool takes_conv2d_wide(const Convolution& v);
-int moment_rows_wide(const Convolution& v, int multiprocessors);
+int rows_of_sums_wide(const Convolution& v, int multiprocessors);
 void conv2d_wide(const Convolution& v, const void* x, const void* weights, void* y, float* moments, int multiprocessors,
                  cudaStream_t stream);
 void conv2d_wide_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
-                                int multiprocessors, cudaStream_t stream);
+                                const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream);
 
 }  // namespace troika::cuda::hopper

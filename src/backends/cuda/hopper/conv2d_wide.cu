@@ -1,24 +1,25 @@
-// conv2d of 128 channels and more on small images, and its input gradient: 3x3, stride 1, padding 1,
-// on Hopper.
+// conv2d of 128 channels and more on small images, and its input gradient: 3x3, stride 1, padding
+// 1, on Hopper.
 //
 // As in conv2d_64.cu, a product is weights [64 output channels, 16] times pixels. Images are the
-// fastest axis of a tile: [rows][columns][kImages][64 channels], so that a row of positions of all
+// fastest axis of a tile: [rows][columns][kImages][64 channels]. So a row of positions of all
 // images is one product, and a tap is the same tile a position or a row of positions further on. No
 // column of a product is computed for nothing.
 //
-// Products with padding are left out if they fill a whole product: rows of the filter above or below
-// the image, and, if `kHasEdges`, columns left and right of the image, because the first and last
-// column of a row have products of their own.
+// Products with padding are left out if they fill a whole product: rows of the filter above or
+// below the image. If `kHasEdges`, the first and last column of a row have products of their own,
+// and columns left and right of the image are left out, too.
 //
 // Weights of a tap and 64 input channels, 8 KB, pass through a ring in shared memory. A fragment is
 // loaded two slices before its use, and serves all products of its tap.
 //
-// One block per multiprocessor, always with the same 64 output channels. Warp 0 loads. Two groups of
-// four warps take different rows of a tile. The second starts some taps late, so that one multiplies
-// while the other stores.
+// One block per multiprocessor, always with the same 64 output channels. Warp 0 loads. Two groups
+// of four warps take different rows of a tile. The second starts some taps late, so that one
+// multiplies while the other stores.
 //
-// If moments are asked for, the blocks with the same tiles write a row of them: {pixels, means
-// [channels], sums of squared differences [channels]} of their part of y.
+// With a rider, the blocks with the same tiles write a row of sums over their part of the result:
+// {pixels, numbers [channels], numbers [channels]}. The sums of batch_norm2d's gradient need x of
+// the same rows, which are loaded to the places of the results.
 #include <utility>
 
 #include "backends/cuda/hopper/conv2d_kernels.h"
@@ -41,8 +42,8 @@ constexpr int round_up(int n, int to) { return (n + to - 1) / to * to; }
 __host__ __device__ constexpr int higher(int a, int b) { return a > b ? a : b; }
 __host__ __device__ constexpr int lower(int a, int b) { return a < b ? a : b; }
 
-// The shape of a tile: kRows rows of kImages images, the first kFirstRows of them of the first group.
-// A group has kOutRows rows of outputs in shared memory.
+// The shape of a tile: kRows rows of kImages images, the first kFirstRows of them of the first
+// group. A group has kOutRows rows of outputs in shared memory.
 template <int kChannels_, int kSize_, int kImages_, int kRows_, int kFirstRows_, bool kHasEdges_, int kStages_,
           int kOutRows_>
 struct Tile {
@@ -53,8 +54,8 @@ struct Tile {
   static constexpr bool kIsWhole = kRows == kSize;            // images, without rows of others around
   static constexpr int kParts = kSize / kRows;                // tiles of an image
   static constexpr int kLoadedRows = kIsWhole ? kSize : kRows + 2;
-  // Without products for the edges, a position of zeros separates the rows: right padding of one, left
-  // padding of the next.
+  // Without products for the edges, a position of zeros separates the rows: right padding of one,
+  // left padding of the next.
   static constexpr int kPitch = kHasEdges ? kSize : kSize + 1;
   static constexpr int kColumns = kSize * kImages;  // of a product: a row of positions
   static constexpr int kOutBytes = kColumns * kRowBytes;
@@ -67,12 +68,13 @@ struct Tile {
   static constexpr int kFixedBytes = kStages * kStageBytes + kAfterBytes + 2 * kOutRows * kOutBytes + kBarrierBytes;
   static constexpr int kSlots = lower((kMostSharedBytes - kFixedBytes) / kSlotBytes, kMostSlots);
   static constexpr int kSharedBytes = kFixedBytes + kSlots * kSlotBytes;
+  static_assert(kOutRows == kFirstRows, "x needs a place for each row");
   static_assert(kSlots >= kLag + 2 && kOutBytes % kSwizzledBytes == 0 && kParts <= 2 && kFirstRows * 2 >= kRows);
   static_assert(kBoxBytes % kSwizzledBytes == 0 || kStageBytes - kBoxBytes >= kImages * kRowBytes, "room for zeros");
 };
 
 struct Places {  // in shared memory
-  uint32_t stages, outs, slots, full, empty, weights_full, weights_empty;
+  uint32_t stages, outs, slots, full, empty, weights_full, weights_empty, side_full;
   float* sums;  // in the place of outs, at the end
 };
 
@@ -121,9 +123,10 @@ __device__ inline Share share_of(int tiles) {
 }
 
 // Group g: rows kFirst to kFirst + kCount - 1 of tiles that are part kPart of their images.
-template <typename T, bool kGradient, bool kMoments, int kFirst, int kCount, int kPart>
-__device__ inline void multiply_and_store(const Places& m, const CUtensorMap& out, float* moments, int g, int images,
-                                          int tiles) {
+template <typename T, bool kGradient, Rider kRider, int kFirst, int kCount, int kPart>
+__device__ inline void multiply_and_store(const Places& m, const CUtensorMap& out, const CUtensorMap& side,
+                                          const NormalizedRelu& relu_of, float* sums_of, int g, int images, int tiles) {
+  constexpr bool kHasSide = kRider == Rider::relu_sums;
   constexpr int kNumbers = T::kColumns / 2;  // a thread's results of a row
   const int lane = threadIdx.x % 32, w = threadIdx.x / 32 % 4, leader = threadIdx.x % kGroup == 0;
   const Share share = share_of<T>(tiles);
@@ -148,15 +151,24 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
   }
   int stage = 0, turn = 0, pixels_done = 0;
   Sums sums;
+  ReluOf relu;
+  if (kHasSide) relu.load(relu_of, share.channel);
   float d[kCount * kNumbers];
   for (int i = 0; i < share.count; ++i) {
     const int tile = share.first + i * share.step;
     const int image = tile / T::kParts * T::kImages, h = tile % T::kParts * T::kRows + kFirst;
+    if (kHasSide && leader) {
+      wait_for_reads_of_stores<0>();
+      expect_bytes(m.side_full + 8 * g, kCount * T::kOutBytes);
+#pragma unroll
+      for (int r = 0; r < kCount; ++r)
+        load_box(own_out + r * T::kOutBytes, side, m.side_full + 8 * g, share.channel, image, 0, h + r);
+    }
     for (int chunk = 0; chunk < T::kGroups; ++chunk) {
       wait(m.full + 8 * stage, turn);
       const uint64_t pixels = describe(m.stages + stage * T::kStageBytes);
-      // While slice k is multiplied, slice k + 2 is loaded into the registers of slice k - 2, which is
-      // done.
+      // While slice k is multiplied, slice k + 2 is loaded into the registers of slice k - 2, which
+      // is done.
       const auto multiply_tap = [&]<int kOrder>() {
         constexpr int kTap = tap_at(kOrder), kTapRow = kTap / 3, kAbove = kPart * T::kRows;
         constexpr int kLow = higher(kFirst, 1 - kTapRow - kAbove);
@@ -199,29 +211,30 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
       }
     }
 
-    if (leader) wait_for_reads_of_stores<0>();
-    sync_threads(kOwn + g, kGroup);
+    if (kHasSide) {
+      wait(m.side_full + 8 * g, i % 2);
+    } else {
+      if (leader) wait_for_reads_of_stores<0>();
+      sync_threads(kOwn + g, kGroup);
+    }
 #pragma unroll
     for (int r = 0; r < kCount; ++r) {
-      if (r >= T::kOutRows) {  // the row that was here must have been read
-        if (leader) wait_for_reads_of_stores<T::kOutRows - 1>();
-        sync_threads(kOwn + g, kGroup);
-      }
-      const uint32_t here = own_out + r % T::kOutRows * T::kOutBytes;
-      store_results<T::kColumns, kMoments>(d + r * kNumbers, matrix_row(here), sums);  // images that do not exist are 0
+      const uint32_t here = own_out + r * T::kOutBytes;
+      // Images that do not exist are 0.
+      store_results<T::kColumns, kRider>(d + r * kNumbers, matrix_row(here), relu, sums);
       publish_stores();
       sync_threads(kOwn + g, kGroup);
       if (leader) store_box(out, here, share.channel, image, 0, h + r);
     }
     pixels_done += lower(images - image, T::kImages) * T::kRows * T::kSize;
   }
-  if (kMoments) {
+  if (kRider != Rider::none) {
     if (leader) wait_for_reads_of_stores<0>();
     sync_threads(kBoth, 2 * kGroup);
-    float* const row = moments + int64_t{share.first} * (2 * T::kChannels + 1);
+    float* const row = sums_of + int64_t{share.first} * (2 * T::kChannels + 1);
     const float count = static_cast<float>(pixels_done);
     if (g == 0 && leader && share.channel == 0) *row = count;
-    write_moments(sums, g, m.sums, kBoth, count, row + 1 + share.channel, T::kChannels);
+    write_sums<kRider>(sums, g, m.sums, kBoth, count, row + 1 + share.channel, T::kChannels);
   }
   if (leader) wait_for_stores<0>();
 }
@@ -261,10 +274,11 @@ __device__ inline void load_all(const Places& m, const CUtensorMap& in, const CU
   }
 }
 
-template <typename T, bool kGradient, bool kMoments>
+template <typename T, bool kGradient, Rider kRider>
 __global__ void __launch_bounds__(kThreads, 1)
     conv2d_wide_kernel(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap filter,
-                       const __grid_constant__ CUtensorMap out, float* moments, int images, int tiles) {
+                       const __grid_constant__ CUtensorMap out, const __grid_constant__ CUtensorMap side,
+                       const NormalizedRelu relu, float* sums, int images, int tiles) {
   extern __shared__ __align__(1024) uint8_t memory[];
   Places m;
   m.stages = shared_address(memory);
@@ -274,6 +288,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   m.empty = m.full + 8 * T::kStages;
   m.weights_full = m.empty + 8 * T::kStages;
   m.weights_empty = m.weights_full + 8 * T::kSlots;
+  m.side_full = m.weights_empty + 8 * T::kSlots;
   m.sums = reinterpret_cast<float*>(memory + (m.outs - m.stages));
   const int thread = threadIdx.x;
   const int group = __shfl_sync(0xffffffffu, thread / kGroup, 0);  // known to be the same in a warp
@@ -286,6 +301,8 @@ __global__ void __launch_bounds__(kThreads, 1)
       init_barrier(m.weights_full + 8 * s, 1);
       init_barrier(m.weights_empty + 8 * s, 8);
     }
+    init_barrier(m.side_full, 1);
+    init_barrier(m.side_full + 8, 1);
     publish_barriers();
   }
   if (!T::kHasEdges)  // zeros after the last row of each stage
@@ -305,14 +322,16 @@ __global__ void __launch_bounds__(kThreads, 1)
   constexpr int kSecondRows = T::kRows - T::kFirstRows, kLast = T::kParts - 1;
   if (share_of<T>(tiles).first % T::kParts == 0) {
     if (group == 1)
-      multiply_and_store<T, kGradient, kMoments, 0, T::kFirstRows, 0>(m, out, moments, 0, images, tiles);
+      multiply_and_store<T, kGradient, kRider, 0, T::kFirstRows, 0>(m, out, side, relu, sums, 0, images, tiles);
     else
-      multiply_and_store<T, kGradient, kMoments, T::kFirstRows, kSecondRows, 0>(m, out, moments, 1, images, tiles);
+      multiply_and_store<T, kGradient, kRider, T::kFirstRows, kSecondRows, 0>(m, out, side, relu, sums, 1, images,
+                                                                              tiles);
   } else {
     if (group == 1)
-      multiply_and_store<T, kGradient, kMoments, 0, T::kFirstRows, kLast>(m, out, moments, 0, images, tiles);
+      multiply_and_store<T, kGradient, kRider, 0, T::kFirstRows, kLast>(m, out, side, relu, sums, 0, images, tiles);
     else
-      multiply_and_store<T, kGradient, kMoments, T::kFirstRows, kSecondRows, kLast>(m, out, moments, 1, images, tiles);
+      multiply_and_store<T, kGradient, kRider, T::kFirstRows, kSecondRows, kLast>(m, out, side, relu, sums, 1, images,
+                                                                                  tiles);
   }
 }
 
@@ -327,9 +346,9 @@ int blocks_of_channels(const Convolution& v, int multiprocessors) {
   return std::min(tiles_of<T>(v), std::max(multiprocessors / T::kGroups / T::kParts, 1) * T::kParts);
 }
 
-template <typename T, bool kGradient, bool kMoments>
-void launch_wide(const Convolution& v, const void* in, const void* weights, void* out, float* moments,
-                 int multiprocessors, cudaStream_t stream) {
+template <typename T, bool kGradient, Rider kRider>
+void launch_wide(const Convolution& v, const void* in, const void* weights, void* out, const NormalizedRelu& relu,
+                 float* sums, int multiprocessors, cudaStream_t stream) {
   constexpr int64_t kPixel = int64_t{T::kChannels} * 2;
   const auto image = [&](const void* address, int64_t columns, int64_t rows) {
     return map_of(address, {{T::kChannels, 2, kBlockChannels},
@@ -339,9 +358,10 @@ void launch_wide(const Convolution& v, const void* in, const void* weights, void
   };
   const CUtensorMap filter = map_of(
       weights, {{T::kChannels, 2, kBlockChannels}, {kTaps, kPixel, 1}, {T::kChannels, kPixel * kTaps, kBlockChannels}});
-  launch(conv2d_wide_kernel<T, kGradient, kMoments>,
+  launch(conv2d_wide_kernel<T, kGradient, kRider>,
          {blocks_of_channels<T>(v, multiprocessors) * T::kGroups, kThreads, T::kSharedBytes}, stream,
-         image(in, T::kPitch, T::kLoadedRows), filter, image(out, T::kSize, 1), moments, static_cast<int>(v.n),
+         image(in, T::kPitch, T::kLoadedRows), filter, image(out, T::kSize, 1),
+         kRider == Rider::relu_sums ? image(relu.x, T::kSize, 1) : CUtensorMap{}, relu, sums, static_cast<int>(v.n),
          tiles_of<T>(v));
 }
 
@@ -354,7 +374,8 @@ auto with_tile(const Convolution& v, int multiprocessors, Run&& run) {
     case 25607: return run.template operator()<Tile<256, 7, 8, 7, 4, false, 2, 4>>();
     case 51207: return run.template operator()<Tile<512, 7, 8, 7, 4, false, 2, 4>>();
     case 51204:
-      // Tiles of 32 images read the weights less often, if there are enough for most multiprocessors.
+      // Tiles of 32 images read the weights less often, if there are enough for most
+      // multiprocessors.
       if ((v.n + 31) / 32 * (512 / kBlockChannels) >= multiprocessors * 3 / 4)
         return run.template operator()<Tile<512, 4, 32, 4, 2, true, 2, 2>>();
       return run.template operator()<Tile<512, 4, 16, 4, 2, true, 3, 2>>();
@@ -369,24 +390,24 @@ bool takes_conv2d_wide(const Convolution& v) {
   return size == 14 ? c == 128 || c == 256 : size == 7 ? c == 256 || c == 512 : size == 4 && c == 512;
 }
 
-int moment_rows_wide(const Convolution& v, int multiprocessors) {
+int rows_of_sums_wide(const Convolution& v, int multiprocessors) {
   return with_tile(v, multiprocessors, [&]<typename T>() { return blocks_of_channels<T>(v, multiprocessors); });
 }
 
 void conv2d_wide(const Convolution& v, const void* x, const void* weights, void* y, float* moments, int multiprocessors,
                  cudaStream_t stream) {
   with_tile(v, multiprocessors, [&]<typename T>() {
-    if (moments)
-      launch_wide<T, false, true>(v, x, weights, y, moments, multiprocessors, stream);
-    else
-      launch_wide<T, false, false>(v, x, weights, y, nullptr, multiprocessors, stream);
+    (moments ? launch_wide<T, false, Rider::moments>
+             : launch_wide<T, false, Rider::none>)(v, x, weights, y, {}, moments, multiprocessors, stream);
   });
 }
 
 void conv2d_wide_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
-                                int multiprocessors, cudaStream_t stream) {
-  with_tile(v, multiprocessors,
-            [&]<typename T>() { launch_wide<T, true, false>(v, dy, weights, dx, nullptr, multiprocessors, stream); });
+                                const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream) {
+  with_tile(v, multiprocessors, [&]<typename T>() {
+    (sums ? launch_wide<T, true, Rider::relu_sums> : launch_wide<T, true, Rider::none>)(v, dy, weights, dx, relu, sums,
+                                                                                        multiprocessors, stream);
+  });
 }
 
 }  // namespace troika::cuda::hopper

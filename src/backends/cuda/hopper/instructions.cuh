@@ -71,8 +71,8 @@ __device__ inline void take_registers() {
 // Makes this thread's stores to shared memory visible to copies and products.
 __device__ inline void publish_stores() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-// Copies the box of a tensor at these coordinates, the fastest first. Elements outside of the tensor
-// are read as zeros, and not written.
+// Copies the box of a tensor at these coordinates, the fastest first. Elements outside of the
+// tensor are read as zeros, and not written.
 __device__ inline void load_box(uint32_t to, const CUtensorMap& map, uint32_t barrier, int x, int y, int z) {
   asm volatile(
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
@@ -210,10 +210,10 @@ WGMMA(16, P0 ", " P1, ALL(D4(0), D4(4)), 8, 9, 10, 11, 12, 13)
 WGMMA(32, P0 ", " P1 ", " P2 ", " P3, ALL(D16(0)), 16, 17, 18, 19, 20, 21)
 WGMMA(56, P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6, ALL(D16(0), D4(16), D4(20), D4(24)), 28, 29, 30, 31, 32, 33)
 WGMMA(64, P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7, ALL(D32(0)), 32, 33, 34, 35, 36, 37)
+WGMMA(72, P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7 ", " P8, ALL(D32(0), D4(32)), 36, 37, 38, 39, 40, 41)
 WGMMA(112, P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7 ", " P8 ", " P9 ", " P10 ", " P11 ", " P12 ", " P13, ALL(D32(0), D16(32), D4(48), D4(52)), 56, 57, 58, 59, 60, 61)
 WGMMA(120, P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7 ", " P8 ", " P9 ", " P10 ", " P11 ", " P12 ", " P13 ", " P14, ALL(D32(0), D16(32), D4(48), D4(52), D4(56)), 60, 61, 62, 63, 64, 65)
 WGMMA(128, P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7 ", " P8 ", " P9 ", " P10 ", " P11 ", " P12 ", " P13 ", " P14 ", " P15, ALL(D32(0), D32(32)), 64, 65, 66, 67, 68, 69)
-WGMMA(136, P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7 ", " P8 ", " P9 ", " P10 ", " P11 ", " P12 ", " P13 ", " P14 ", " P15 ", " P16, ALL(D32(0), D32(32), D4(64)), 68, 69, 70, 71, 72, 73)
 #undef WGMMA
 
 // d += a b with both in shared memory, transposed: a is stored as [16, 64], b as [16, N], of which

@@ -5,9 +5,9 @@ namespace troika::cuda::hopper {
 
 std::vector<Way> conv2d_ways(const CudaDevice&, DType, const Convolution&, size_t, const LaunchWay&) { return {}; }
 
-int64_t conv2d_moment_rows(const CudaDevice&, DType, const Convolution&) { return 0; }
+int64_t conv2d_rows_of_sums(const CudaDevice&, DType, const Convolution&) { return 0; }
 
-std::vector<Way> conv2d_input_gradient_ways(const CudaDevice&, DType, const Convolution&) { return {}; }
+std::vector<Way> conv2d_input_gradient_ways(const CudaDevice&, DType, const Convolution&, bool) { return {}; }
 
 std::vector<Way> conv2d_weight_gradient_ways(CudaDevice&, DType, const Convolution&, const std::string&) { return {}; }
 

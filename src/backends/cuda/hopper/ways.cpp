@@ -21,14 +21,23 @@ std::vector<Way> conv2d_ways(const CudaDevice& device, DType dtype, const Convol
   return {{.name = kName, .describe = {}, .launch = launch, .must_prove = true}};
 }
 
-int64_t conv2d_moment_rows(const CudaDevice& device, DType dtype, const Convolution& v) {
-  return device.is_hopper() && takes_conv2d(dtype, v) ? moment_rows(v, device.multiprocessors()) : 0;
+int64_t conv2d_rows_of_sums(const CudaDevice& device, DType dtype, const Convolution& v) {
+  return device.is_hopper() && takes_conv2d(dtype, v) ? rows_of_sums(v, device.multiprocessors()) : 0;
 }
 
-std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v) {
+std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v,
+                                            bool has_sums) {
   if (!device.is_hopper() || !takes_conv2d(dtype, v)) return {};
   const auto launch = [=, multiprocessors = device.multiprocessors()](void* const* t, cudaStream_t stream) {
-    conv2d_input_gradient(v, t[0], t[1], t[2], multiprocessors, stream);
+    NormalizedRelu relu;
+    if (has_sums)
+      relu = {.x = t[3],
+              .mean = static_cast<const float*>(t[7]),
+              .inv_std = static_cast<const float*>(t[8]),
+              .weight = static_cast<const float*>(t[5]),
+              .bias = static_cast<const float*>(t[6])};
+    conv2d_input_gradient(v, t[0], t[1], t[2], relu, has_sums ? static_cast<float*>(t[9]) : nullptr, multiprocessors,
+                          stream);
   };
   return {{.name = kName, .describe = {}, .launch = launch, .must_prove = true}};
 }

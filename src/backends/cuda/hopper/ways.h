@@ -8,16 +8,17 @@
 
 namespace troika::cuda::hopper {
 
-// Tensors: x, weights, y. `finish` is launched afterwards. If the place of `moments` among the tensors
-// is not 0, they are written to it.
+// Tensors: x, weights, y. `finish` is launched afterwards. If the place of `moments` among the
+// tensors is not 0, they are written to it.
 std::vector<Way> conv2d_ways(const CudaDevice& device, DType dtype, const Convolution& v, size_t moments,
                              const LaunchWay& finish);
 
-// The number of rows of moments; 0 if there is no such way.
-int64_t conv2d_moment_rows(const CudaDevice& device, DType dtype, const Convolution& v);
+// The number of rows of sums of a conv2d or its input gradient; 0 if there is no such way.
+int64_t conv2d_rows_of_sums(const CudaDevice& device, DType dtype, const Convolution& v);
 
-// Tensors: weights, dy, dx.
-std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v);
+// Tensors: weights, dy, dx, and, if `has_sums`, x, y, weight, bias, mean and inv_std of the
+// batch_norm2d, and the sums.
+std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool has_sums);
 
 // Tensors: x, dy, dweights in f32. `what` names the node in messages.
 std::vector<Way> conv2d_weight_gradient_ways(CudaDevice& device, DType dtype, const Convolution& v,

@@ -1,0 +1,72 @@
+"""Tests of tests/gpu/ways, on a GPU in software. TROIKA_TOOL names the tool.
+
+Prints one line per test: `ok NAME` or `not ok NAME`."""
+
+import importlib.machinery
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WAYS = ROOT / "tests/gpu/ways"
+
+
+def load():
+    loader = importlib.machinery.SourceFileLoader("ways", str(WAYS))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("ways", loader))
+    sys.modules["ways"] = module
+    loader.exec_module(module)
+    return module
+
+
+def every_way_of_lenet_has_a_time():
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "ways.tsv"
+        run = subprocess.run([sys.executable, WAYS, "--work", "d2l_lenet:4:bf16", "--out", out], capture_output=True, text=True,
+                             env=os.environ | {"TROIKA": os.environ["TROIKA_TOOL"]})
+        assert run.returncode == 0, run.stderr
+        lines = [line.split("\t") for line in out.read_text().splitlines()]
+    assert lines[0] == ["problem", "way", "us", "difference"], lines[0]
+    problems = {problem.split()[0] for problem, *_ in lines[1:]}
+    assert problems == {"conv2d", "conv2d_input_gradient", "conv2d_weight_gradient"}, problems
+    assert all(float(us) > 0 and way.startswith("cuda:") for _, way, us, _ in lines[1:]), lines
+    assert f"3 problems, {len(lines) - 1} ways" in run.stdout, run.stdout
+
+
+def a_proof_and_a_kernel_that_was_struck_out_are_read():
+    problems, struck_out = load().read([
+        "warning plan: conv2d 'a' on cuda:0: the kernel hopper1 is not used: its result differs by 0.05 of the norm; conv2d bf16",
+        "debug plan: measured conv2d bf16 1x64: cuda:own:hopper1: 81.4 us, differs by 0.0016 of the norm",
+        "debug plan: measured conv2d bf16 1x64: cuda:cudnn:eng52_k2=3: inf us",
+        "info plan: compiled plan"])
+    (ways,) = problems.values()
+    assert [(way.name, way.us, way.difference) for way in ways] == [("cuda:own:hopper1", 81.4, "0.0016"),
+                                                                    ("cuda:cudnn:eng52_k2=3", float("inf"), "")], ways
+    assert len(struck_out) == 1 and "differs by 0.05" in struck_out[0], struck_out
+
+
+def a_wrong_work_is_refused_in_a_line():
+    run = subprocess.run([sys.executable, WAYS, "--work", "d2l_lenet"], capture_output=True, text=True,
+                         env=os.environ | {"TROIKA": os.environ["TROIKA_TOOL"]})
+    assert run.returncode == 1, run
+    assert run.stderr == "ways: --work is 'd2l_lenet'; need MODEL:BATCH:PRECISION, such as d2l_resnet18:256:bf16\n", run.stderr
+
+
+def main():
+    failed = False
+    for test in (every_way_of_lenet_has_a_time, a_proof_and_a_kernel_that_was_struck_out_are_read,
+                 a_wrong_work_is_refused_in_a_line):
+        try:
+            test()
+            print(f"ok {test.__name__}")
+        except AssertionError as error:
+            failed = True
+            print(f"  {error}\nnot ok {test.__name__}")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

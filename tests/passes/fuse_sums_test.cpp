@@ -1,0 +1,135 @@
+// Tests of fuse_sums: convolutions that return sums to batch_norm2d and its gradient.
+#include "passes/graph_text.h"
+#include "passes/passes.h"
+
+#include <gtest/gtest.h>
+
+namespace troika {
+namespace {
+
+// The attributes of the convolution. `more` comes after the others by name.
+std::string window(const std::string& more = "") {
+  return "{dilation=[1, 1], groups=1, kernel=[3, 3], padding=[1, 1], relu=0, stride=[1, 1]" + more + "}";
+}
+
+// Returns a graph with these nodes between samples, parameters and an output.
+std::string network(const std::string& nodes) {
+  return R"(
+graph "net" {
+  %0 : f32[2, 3, 4, 4] samples "x"
+  %1 : f32[5, 3, 3, 3] parameter "conv.weight"
+  %2 : f32[5] parameter "bn.weight"
+  %3 : f32[5] parameter "bn.bias"
+)" + nodes +
+         "}";
+}
+
+Graph fused(const std::string& nodes, int64_t rows) {
+  Graph graph = parse_graph(network(nodes));
+  fuse_sums(graph, [&](const Graph&, const Node&) { return rows; });
+  verify(graph);
+  return graph;
+}
+
+std::string plain(const std::string& inputs) {
+  return "  (%4 : f32[2, 5, 4, 4]) = conv2d(%0, %1, _) \"conv\" " + window() + R"(
+  (%5 : f32[2, 5, 4, 4], %6 : f32[5], %7 : f32[5]) = batch_norm2d()" +
+         inputs + R"() "bn" {eps=1e-05, momentum=0.1, relu=1}
+  return %5
+)";
+}
+
+TEST(FuseSums, AreAnOutputOfTheConvolution) {
+  EXPECT_GRAPH(fused(plain("%4, %2, %3, _, _, _, _"), 7),
+               network("  (%4 : f32[2, 5, 4, 4], %8 : f32[7, 11]) = conv2d(%0, %1, _) \"conv\" " + window(", sums=7") + R"(
+  (%5 : f32[2, 5, 4, 4], %6 : f32[5], %7 : f32[5]) = batch_norm2d(%4, %2, %3, _, _, _, _, %8) "bn" {eps=1e-05, momentum=0.1, relu=1}
+  return %5
+)"));
+}
+
+TEST(FuseSums, LeavesAConvolutionWhoseKernelHasNone) {
+  const std::string nodes = plain("%4, %2, %3, _, _, _, _");
+  Graph graph = fused(nodes, 0);
+  EXPECT_FALSE(graph.nodes()[0].attributes.has("sums"));
+  EXPECT_EQ(graph.nodes()[0].outputs.size(), 1u);
+}
+
+TEST(FuseSums, LeavesMomentsOfAllRanks) {
+  const std::string nodes = "  (%4 : f32[2, 5, 4, 4]) = conv2d(%0, %1, _) \"conv\" " + window() + R"(
+  (%8 : f32[2, 11]) = batch_norm2d_moments(%4) "bn" {rank=0, ranks=2}
+  (%9 : f32[2, 11]) = data_sum(%8) "bn"
+  (%5 : f32[2, 5, 4, 4], %6 : f32[5], %7 : f32[5]) = batch_norm2d(%4, %2, %3, _, _, _, _, %9) "bn" {eps=1e-05, momentum=0.1, relu=1}
+  return %5
+)";
+  EXPECT_GRAPH(fused(nodes, 7), network(nodes));
+}
+
+TEST(FuseSums, LeavesAReluBetween) {
+  std::string nodes = plain("%4, %2, %3, _, _, _, _");
+  nodes.replace(nodes.find("relu=0"), 6, "relu=1");
+  EXPECT_FALSE(fused(nodes, 7).nodes()[0].attributes.has("sums"));
+}
+
+// The backward pass of a batch_norm2d with a ReLU between two convolutions of 5 channels.
+// `gradient` has the nodes of the second convolution's input gradient and of batch_norm2d's
+// gradient.
+std::string backward(const std::string& gradient) {
+  return R"(
+graph "net" {
+  %0 : f32[2, 5, 4, 4] samples "x"
+  %1 : f32[3, 5, 3, 3] parameter "conv.weight"
+  %2 : f32[5] parameter "bn.weight"
+  %3 : f32[5] parameter "bn.bias"
+  %4 : f32[2, 3, 4, 4] input "dy"
+  (%5 : f32[2, 5, 4, 4], %6 : f32[5], %7 : f32[5]) = batch_norm2d(%0, %2, %3, _, _, _, _) "bn" {eps=1e-05, momentum=0.1, relu=1}
+)" + gradient +
+         R"(  return %5, %9, %10, %11
+}
+)";
+}
+
+std::string input_gradient(const std::string& more = "") {
+  return "\"conv\" {dilation=[1, 1], groups=1, input_shape=[2, 5, 4, 4], kernel=[3, 3], padding=[1, 1], relu=0, stride=[1, "
+         "1]" +
+         more + "}\n";
+}
+
+Graph fused_backward(const std::string& gradient) {
+  Graph graph = parse_graph(backward(gradient));
+  fuse_sums(graph, [&](const Graph&, const Node&) { return 7; });
+  verify(graph);
+  return graph;
+}
+
+TEST(FuseSums, OfAGradientTakeTheReluAlong) {
+  const std::string before =
+      "  (%8 : f32[2, 5, 4, 4]) = conv2d_input_gradient(%1, %4) " + input_gradient() +
+      R"(  (%9 : f32[2, 5, 4, 4], %10 : f32[5], %11 : f32[5]) = batch_norm2d_gradient(%0, %2, %6, %7, %5, %8) "bn" {relu=1, residual=0}
+)";
+  const std::string after =
+      "  (%8 : f32[2, 5, 4, 4], %12 : f32[7, 11]) = conv2d_input_gradient(%1, %4, %0, %5, %2, %3, %6, %7) " +
+      input_gradient(", sums=7") +
+      R"(  (%9 : f32[2, 5, 4, 4], %10 : f32[5], %11 : f32[5]) = batch_norm2d_gradient(%0, %2, %6, %7, _, %8, %12, %12) "bn" {relu=0, residual=0}
+)";
+  EXPECT_GRAPH(fused_backward(before), backward(after));
+}
+
+TEST(FuseSums, LeaveAGradientWithTwoReaders) {
+  const std::string nodes =
+      "  (%8 : f32[2, 5, 4, 4]) = conv2d_input_gradient(%1, %4) " + input_gradient() +
+      R"(  (%9 : f32[2, 5, 4, 4], %10 : f32[5], %11 : f32[5]) = batch_norm2d_gradient(%0, %2, %6, %7, %5, %8) "bn" {relu=1, residual=0}
+  (%12 : f32[2, 5, 4, 4]) = add(%8, %8) "more" {relu=0}
+)";
+  EXPECT_GRAPH(fused_backward(nodes), backward(nodes));
+}
+
+TEST(FuseSums, LeaveAGradientWithAResidual) {
+  const std::string nodes =
+      "  (%8 : f32[2, 5, 4, 4]) = conv2d_input_gradient(%1, %4) " + input_gradient() +
+      R"(  (%9 : f32[2, 5, 4, 4], %10 : f32[5], %11 : f32[5], %12 : f32[2, 5, 4, 4]) = batch_norm2d_gradient(%0, %2, %6, %7, %5, %8) "bn" {relu=1, residual=1}
+)";
+  EXPECT_GRAPH(fused_backward(nodes), backward(nodes));
+}
+
+}  // namespace
+}  // namespace troika
