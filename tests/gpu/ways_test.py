@@ -29,22 +29,24 @@ def every_way_of_lenet_has_a_time():
                              env=os.environ | {"TROIKA": os.environ["TROIKA_TOOL"]})
         assert run.returncode == 0, run.stderr
         lines = [line.split("\t") for line in out.read_text().splitlines()]
-    assert lines[0] == ["problem", "way", "us", "difference"], lines[0]
+    assert lines[0] == ["problem", "way", "us", "difference", "chosen"], lines[0]
     problems = {problem.split()[0] for problem, *_ in lines[1:]}
     assert problems == {"conv2d", "conv2d_input_gradient", "conv2d_weight_gradient"}, problems
-    assert all(float(us) > 0 and way.startswith("cuda:") for _, way, us, _ in lines[1:]), lines
+    assert all(float(us) > 0 and ("eng" in way or way == "direct") for _, way, us, *_ in lines[1:]), lines
+    assert sum(int(chosen) for *_, chosen in lines[1:]) == 3, lines
     assert f"3 problems, {len(lines) - 1} ways" in run.stdout, run.stdout
 
 
 def a_proof_and_a_kernel_that_was_struck_out_are_read():
     problems, struck_out = load().read([
         "warning plan: conv2d 'a' on cuda:0: the kernel hopper1 is not used: its result differs by 0.05 of the norm; conv2d bf16",
-        "debug plan: measured conv2d bf16 1x64: cuda:own:hopper1: 81.4 us, differs by 0.0016 of the norm",
-        "debug plan: measured conv2d bf16 1x64: cuda:cudnn:eng52_k2=3: inf us",
+        "debug plan: measured conv2d bf16 1x64: hopper1: 81.4 us, differs by 0.0016 of the norm",
+        "debug plan: measured conv2d bf16 1x64: rounded:eng52_k2=3: inf us",
+        "debug plan: chosen conv2d bf16 1x64: hopper1",
         "info plan: compiled plan"])
     (ways,) = problems.values()
-    assert [(way.name, way.us, way.difference) for way in ways] == [("cuda:own:hopper1", 81.4, "0.0016"),
-                                                                    ("cuda:cudnn:eng52_k2=3", float("inf"), "")], ways
+    assert [(way.name, way.us, way.difference, way.is_chosen) for way in ways] == [
+        ("hopper1", 81.4, "0.0016", True), ("rounded:eng52_k2=3", float("inf"), "", False)], ways
     assert len(struck_out) == 1 and "differs by 0.05" in struck_out[0], struck_out
 
 

@@ -40,8 +40,9 @@ std::string plain(const std::string& inputs) {
 }
 
 TEST(FuseSums, AreAnOutputOfTheConvolution) {
-  EXPECT_GRAPH(fused(plain("%4, %2, %3, _, _, _, _"), 7),
-               network("  (%4 : f32[2, 5, 4, 4], %8 : f32[7, 11]) = conv2d(%0, %1, _) \"conv\" " + window(", sums=7") + R"(
+  EXPECT_GRAPH(
+      fused(plain("%4, %2, %3, _, _, _, _"), 7),
+      network("  (%4 : f32[2, 5, 4, 4], %8 : f32[7, 11]) = conv2d(%0, %1, _) \"conv\" " + window(", sums=7") + R"(
   (%5 : f32[2, 5, 4, 4], %6 : f32[5], %7 : f32[5]) = batch_norm2d(%4, %2, %3, _, _, _, _, %8) "bn" {eps=1e-05, momentum=0.1, relu=1}
   return %5
 )"));
@@ -62,6 +63,12 @@ TEST(FuseSums, LeavesMomentsOfAllRanks) {
   return %5
 )";
   EXPECT_GRAPH(fused(nodes, 7), network(nodes));
+}
+
+TEST(FuseSums, LeavesABias) {
+  std::string nodes = plain("%4, %2, %3, _, _, _, _");
+  nodes.replace(nodes.find("(%0, %1, _)"), 11, "(%0, %1, %3)");
+  EXPECT_FALSE(fused(nodes, 7).nodes()[0].attributes.has("sums"));
 }
 
 TEST(FuseSums, LeavesAReluBetween) {
@@ -119,6 +126,15 @@ TEST(FuseSums, LeaveAGradientWithTwoReaders) {
       "  (%8 : f32[2, 5, 4, 4]) = conv2d_input_gradient(%1, %4) " + input_gradient() +
       R"(  (%9 : f32[2, 5, 4, 4], %10 : f32[5], %11 : f32[5]) = batch_norm2d_gradient(%0, %2, %6, %7, %5, %8) "bn" {relu=1, residual=0}
   (%12 : f32[2, 5, 4, 4]) = add(%8, %8) "more" {relu=0}
+)";
+  EXPECT_GRAPH(fused_backward(nodes), backward(nodes));
+}
+
+// As if x had been dropped and was computed again after the input gradient.
+TEST(FuseSums, LeaveAGradientWhoseNormIsMadeLater) {
+  const std::string nodes = "  (%8 : f32[2, 5, 4, 4]) = conv2d_input_gradient(%1, %4) " + input_gradient() +
+                            R"(  (%12 : f32[2, 5, 4, 4]) = relu(%0) "again"
+  (%9 : f32[2, 5, 4, 4], %10 : f32[5], %11 : f32[5]) = batch_norm2d_gradient(%12, %2, %6, %7, %5, %8) "bn" {relu=1, residual=0}
 )";
   EXPECT_GRAPH(fused_backward(nodes), backward(nodes));
 }

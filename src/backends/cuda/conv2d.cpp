@@ -5,6 +5,7 @@
 
 #include "backends/cuda/batch_norm2d_passes.h"
 #include "backends/cuda/convolution_graph.h"
+#include "backends/cuda/difference.h"
 #include "backends/cuda/direct_conv2d.h"
 #include "backends/cuda/epilogue.h"
 #include "backends/cuda/fastest_way.h"
@@ -231,8 +232,10 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
     problem.outputs.push_back({kSums, [channels = static_cast<size_t>(v.c)](const auto& found, const auto& expected) {
                                  return compare_sums(found, expected, channels);
                                }});
-    problem.prepare = [normalize = normalize_relu(device, dx)](void* const* t, cudaStream_t stream) {
+    // Small means and biases: the ReLU cuts a part of each channel.
+    problem.prepare = [normalize = normalize_relu(device, dx), channels = v.c](void* const* t, cudaStream_t stream) {
       const auto floats = [&](size_t i) { return static_cast<const float*>(t[i]); };
+      for (size_t i : {size_t{6}, size_t{7}}) fill_with_noise({DType::f32, {channels}}, t[i], i, stream, 1.0f / 256);
       normalize(t[3], floats(7), floats(8), floats(5), floats(6), t[4], stream);
     };
   }

@@ -21,11 +21,11 @@ struct Term {
 };
 
 template <typename T>
-__global__ void noise_kernel(T* to, int64_t n, uint64_t seed) {
+__global__ void noise_kernel(T* to, int64_t n, uint64_t seed, float size) {
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += int64_t{gridDim.x} * blockDim.x) {
     constexpr float kStep = 1.0f / (1 << 23);
     const uint4 bits = philox(seed, static_cast<uint64_t>(i), 0);
-    to[i] = from_float<T>(static_cast<float>(bits.x >> 8) * kStep - 1);
+    to[i] = from_float<T>(size * (static_cast<float>(bits.x >> 8) * kStep - 1));
   }
 }
 
@@ -45,11 +45,11 @@ __global__ void difference_kernel(const T* found, const T* expected, int64_t n, 
 
 }  // namespace
 
-void fill_with_noise(const TensorType& type, void* to, uint64_t seed, cudaStream_t stream) {
+void fill_with_noise(const TensorType& type, void* to, uint64_t seed, cudaStream_t stream, float size) {
   const int64_t n = type.shape.elements();
   with_type(type.dtype, [&](auto zero) {
     using T = decltype(zero);
-    noise_kernel<T><<<blocks_for(n), kThreads, 0, stream>>>(static_cast<T*>(to), n, seed);
+    noise_kernel<T><<<blocks_for(n), kThreads, 0, stream>>>(static_cast<T*>(to), n, seed, size);
   });
 }
 

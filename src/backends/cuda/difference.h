@@ -10,8 +10,8 @@
 
 namespace troika::cuda {
 
-// Numbers from -1 to 1 by Philox; the same for the same seed.
-void fill_with_noise(const TensorType& type, void* to, uint64_t seed, cudaStream_t stream);
+// Numbers from -size to size by Philox; the same for the same seed.
+void fill_with_noise(const TensorType& type, void* to, uint64_t seed, cudaStream_t stream, float size = 1);
 
 struct Difference {
   double norm = 0, expected_norm = 0;        // 2-norms of the difference, and of what is expected

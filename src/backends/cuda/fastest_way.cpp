@@ -25,6 +25,15 @@ std::string text_of(const Way& way, const std::string& engine) {
   return way.name.empty() ? engine : text(way.name, ':', engine);
 }
 
+// Returns the problem's place among the remembered. It names the own kernels, so that an answer from
+// before they existed, or changed, does not count.
+std::string remembered_as(const Problem& problem, const std::vector<Way>& ways) {
+  std::string place = problem.text;
+  for (const Way& way : ways)
+    if (way.must_prove) place += text(", or ", way.name);
+  return place;
+}
+
 // A pair of events that take the time on a stream.
 class StopWatch {
  public:
@@ -201,7 +210,7 @@ FastestWay::FastestWay(CudaDevice& device, const Problem& problem, const std::ve
 }
 
 bool FastestWay::recall(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways) {
-  const auto remembered = device.plans()->find(problem.text);
+  const auto remembered = device.plans()->find(remembered_as(problem, ways));
   if (!remembered) return false;
   for (const Way& way : ways) {
     const std::string prefix = text_of(way, "");
@@ -228,6 +237,9 @@ void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::
   FastestWay best;
   double best_time = Bench::kNever;
   std::string reason;  // of the last that failed
+  const auto unused = [&](const Way& way, std::string_view why) {
+    return text(problem.what, ": the kernel ", way.name, " is not used: ", why, "; ", problem.text);
+  };
   auto consider = [&](const Way& way, std::optional<CudnnPlan> plan) {
     FastestWay candidate;
     candidate.way_ = way;
@@ -246,8 +258,7 @@ void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::
                                  [&] { candidate.launch(scratch, device.stream()); });
           }
           if (!proof.fault.empty()) {
-            notes_.push_back({LogLevel::warning, text(problem.what, ": the kernel ", way.name,
-                                                      " is not used: ", proof.fault, "; ", problem.text)});
+            notes_.push_back({LogLevel::warning, unused(way, proof.fault)});
             return;
           }
           result = text(", differs by ", proof.error, " of the norm");
@@ -260,10 +271,13 @@ void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::
         result = text(time / handicap * 1e3, " us", result);
       } catch (const Error& error) {
         reason = text(": ", error.what());
+        if (way.must_prove) notes_.push_back({LogLevel::warning, unused(way, error.what())});
         return;
       }
     if (bench)
-      notes_.push_back({LogLevel::debug, text("measured ", problem.text, ": ", candidate.kernel_name(), ": ", result)});
+      notes_.push_back(
+          {LogLevel::debug, text("measured ", problem.text, ": ",
+                                 text_of(way, candidate.plan_ ? candidate.plan_->engine() : ""), ": ", result)});
     if (time >= best_time) return;
     best = std::move(candidate);
     best_time = time;
@@ -283,7 +297,9 @@ void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::
   way_ = best.way_;
   plan_ = std::move(best.plan_);
   if (!bench) return;
-  device.plans()->store(problem.text, text_of(way_, plan_ ? plan_->engine() : ""));
+  const std::string chosen = text_of(way_, plan_ ? plan_->engine() : "");
+  notes_.push_back({LogLevel::debug, text("chosen ", problem.text, ": ", chosen)});
+  device.plans()->store(remembered_as(problem, ways), chosen);
   // The same engine alone: the measured one keeps all others of its graph.
   if (plan_)
     if (auto alone = CudnnPlan::build(device, way_.describe, limits_of(problem), plan_->engine()))

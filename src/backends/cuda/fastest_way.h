@@ -34,7 +34,7 @@ struct Output {
 
 struct Problem {
   std::string what;                 // begins messages: "conv2d 'stem' on cuda:0"
-  std::string text;                 // op, types, shapes, settings: the problem's place among the remembered
+  std::string text;                 // op, types, shapes, settings: under which it is remembered
   std::vector<TensorType> tensors;  // the node's, which have the ids 1 and on
   std::vector<Output> outputs;      // of those that are written
   LaunchWay prepare = {};           // before a comparison: makes inputs that belong together; empty: none

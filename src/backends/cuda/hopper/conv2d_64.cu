@@ -41,7 +41,7 @@ struct Tile {
   static constexpr int kPixels = round_up(kColumns + 2 * kPitch + 2, 8);  // that products read
   static constexpr int kStageBytes = kPixels * kRowBytes, kOutBytes = round_up(kColumns * kRowBytes, kSwizzledBytes);
   static constexpr int kTilesEach = kHeight / kRows;  // of an image
-  static constexpr int kBarrierBytes = 256;
+  static constexpr int kBarrierBytes = 1024;          // the last group's matrices reach beyond its place
   static constexpr int kSharedBytes =
       kSwizzledBytes + kWeightBytes + kStages * kStageBytes + 2 * kOutBytes + kBarrierBytes;
   static_assert(kStageBytes % kSwizzledBytes == 0 && kLoaded <= kPixels && kHeight % kRows == 0);
@@ -88,6 +88,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     init_barrier(side_full, 1);
     init_barrier(side_full + 8, 1);
     publish_barriers();
+    publish_stores();
     expect_bytes(weights_full, kWeightBytes);
     for (int t = 0; t < kTaps; ++t) load_box(weights + t * kChannels * kRowBytes, filter, weights_full, 0, t, 0);
   }
