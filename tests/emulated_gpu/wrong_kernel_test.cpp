@@ -30,8 +30,8 @@ void add_line(int32_t, const char*, const char* line, void* lines) {
   static_cast<std::vector<std::string>*>(lines)->emplace_back(line);
 }
 
-// One step in bf16 of two convolutions of 64 channels with batch_norm2d, of images of 28x28. Without
-// a folder of engines, they are measured anew.
+// One step in bf16 of two convolutions of 64 channels with batch_norm2d, of images of 28x28.
+// Without a folder of engines, they are measured anew.
 Trained train(const troika_device& device = {TROIKA_DEVICE_CUDA, 0}, const std::string& engines = "") {
   Trained trained;
   troika_error error{};

@@ -25,8 +25,8 @@ std::string text_of(const Way& way, const std::string& engine) {
   return way.name.empty() ? engine : text(way.name, ':', engine);
 }
 
-// Returns the problem's place among the remembered. It names the own kernels, so that an answer from
-// before they existed, or changed, does not count.
+// Returns the problem's place among the remembered. It names the own kernels, so that an answer
+// from before they existed, or changed, does not count.
 std::string remembered_as(const Problem& problem, const std::vector<Way>& ways) {
   std::string place = problem.text;
   for (const Way& way : ways)
