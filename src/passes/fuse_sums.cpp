@@ -31,14 +31,16 @@ void fuse_moments(Graph& graph, const RowsOfSums& rows_of) {
       makers[node.outputs[0]] = &node;
     if (node.op != &batch_norm2d_op || !makers[node.inputs[batch_norm2d::x]]) continue;
     Node& conv2d = *makers[node.inputs[batch_norm2d::x]];
-    node.inputs.resize(std::max<size_t>(node.inputs.size(), batch_norm2d::moments + 1), kNoValue);
-    if (node.inputs[batch_norm2d::moments] != kNoValue) continue;  // of all ranks
+    const bool has_moments =
+        node.inputs.size() > batch_norm2d::moments && node.inputs[batch_norm2d::moments] != kNoValue;
+    if (has_moments) continue;  // of all ranks
     if (conv2d.outputs.size() == 1) {
       const int64_t rows = rows_of(graph, conv2d);
       if (rows == 0) continue;
       add_sums(graph, conv2d, rows, graph.type(conv2d.outputs[0]).shape[1]);
       makers.push_back(nullptr);
     }
+    node.inputs.resize(std::max<size_t>(node.inputs.size(), batch_norm2d::moments + 1), kNoValue);
     node.inputs[batch_norm2d::moments] = conv2d.outputs[1];
   }
 }
