@@ -29,8 +29,10 @@ std::vector<TensorType> infer(const OpInputs& in) {
     in.fail(text("input of ", x[2], " x ", x[3], " is smaller than the kernel's ", window.kernel[0], " x ",
                  window.kernel[1], " window"));
   std::vector<TensorType> types = {{in.types[0].dtype, y}};
-  if (in.node.attributes.has("sums"))
-    types.push_back({DType::f32, {in.node.attributes.integer("sums"), 2 * weight[0] + 1}});
+  if (!in.node.attributes.has("sums")) return types;
+  if (in.has(product::bias) || in.node.attributes.flag("relu"))
+    in.fail("returns sums of its result, and has a bias or a ReLU; needs neither");
+  types.push_back({DType::f32, {in.node.attributes.integer("sums"), 2 * weight[0] + 1}});
   return types;
 }
 

@@ -120,21 +120,19 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
     return nhwc_choice(request, stem_kernel_name(dtype, v), std::move(kernel));
   }
 
-  // Tensors: x, weights, y, the bias if there is one, and the moments if they are asked for.
+  // Tensors: x, weights, y, and the bias or the moments if there are some. Scratch comes last.
   const bool has_moments = request.node.outputs.size() > 1;
-  const size_t moments_place = has_moments ? (bias ? 4 : 3) : 0;
+  constexpr size_t kMore = 3;
   std::optional<Moments> moments;
   if (has_moments) moments.emplace(device, request.node, y, 0, output_type(request, 1).shape[0]);
   const auto add_bias = [=](void* const* t, cudaStream_t stream) {
-    add_bias_relu(dtype, t[2], bias ? static_cast<const float*>(t[3]) : nullptr, relu, v.pixels(), v.k, stream);
-  };
-  // Scratch comes after the moments.
-  const auto add_moments = [=](void* const* t, cudaStream_t stream) {
-    if (moments) moments->launch(t[2], static_cast<float*>(t[moments_place]), t[moments_place + 1], stream);
+    add_bias_relu(dtype, t[2], bias ? static_cast<const float*>(t[kMore]) : nullptr, relu, v.pixels(), v.k, stream);
   };
   const auto finish = [=](void* const* t, cudaStream_t stream) {
-    add_bias(t, stream);
-    add_moments(t, stream);
+    if (moments)
+      moments->launch(t[2], static_cast<float*>(t[kMore]), t[kMore + 1], stream);
+    else
+      add_bias(t, stream);
   };
   const auto direct = [=](void* const* t, cudaStream_t stream) {
     direct_conv2d(dtype, v, t[0], t[1], t[2], stream);
@@ -147,13 +145,10 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
     if (bias || relu || has_moments) plain.launch = finish;
     ways.push_back(plain);
     // cuDNN's own ReLU would turn NaN into 0 and hide that training failed.
-    if (bias && !relu && dtype != DType::f32) {
-      Way with_bias{.name = "bias", .describe = forward_graph(v, dtype, true), .scratch_bytes = moment_bytes};
-      if (has_moments) with_bias.launch = add_moments;
-      ways.push_back(with_bias);
-    }
+    if (bias && !relu && dtype != DType::f32)
+      ways.push_back({.name = "bias", .describe = forward_graph(v, dtype, true)});
   }
-  append(ways, hopper::conv2d_ways(device, dtype, v, moments_place, add_bias));
+  append(ways, hopper::conv2d_ways(device, dtype, v, has_moments, add_bias));
   ways.push_back({.name = "direct",
                   .describe = {},
                   .launch = direct,
@@ -166,7 +161,7 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
   problem.tensors = types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], node.inputs[2],
                                        has_moments ? node.outputs[1] : kNoValue});
   if (has_moments)
-    problem.outputs.push_back({moments_place, [=](const auto& found, const auto& expected) {
+    problem.outputs.push_back({kMore, [=](const auto& found, const auto& expected) {
                                  return compare_moments(found, expected, static_cast<size_t>(v.k));
                                }});
   auto way = std::make_unique<FastestWay>(device, problem, ways);
@@ -174,11 +169,9 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
   const std::vector<LogLine> notes = way->notes();
   const size_t scratch_bytes = way->scratch_bytes();
   auto kernel = make_kernel(device, [=, way = std::move(way)](const Arguments& a, cudaStream_t stream) {
-    std::array<void*, 5> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
-    size_t count = 3;
-    if (bias) tensors[count++] = a.inputs[2];
-    if (has_moments) tensors[count++] = a.outputs[1];
-    way->run({tensors.data(), count}, a.scratch, stream);
+    const std::array<void*, kMore + 1> tensors = {a.inputs[0], a.inputs[1], a.outputs[0],
+                                                  has_moments ? a.outputs[1] : a.inputs[2]};
+    way->run({tensors.data(), bias || has_moments ? kMore + 1 : kMore}, a.scratch, stream);
   });
   KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
   choice.scratch_bytes = scratch_bytes;

@@ -3,7 +3,7 @@
 
 namespace troika::cuda::hopper {
 
-std::vector<Way> conv2d_ways(const CudaDevice&, DType, const Convolution&, size_t, const LaunchWay&) { return {}; }
+std::vector<Way> conv2d_ways(const CudaDevice&, DType, const Convolution&, bool, const LaunchWay&) { return {}; }
 
 int64_t conv2d_rows_of_sums(const CudaDevice&, DType, const Convolution&) { return 0; }
 

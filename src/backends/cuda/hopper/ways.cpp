@@ -11,12 +11,12 @@ constexpr const char* kName = "hopper1";
 
 }  // namespace
 
-std::vector<Way> conv2d_ways(const CudaDevice& device, DType dtype, const Convolution& v, size_t moments,
+std::vector<Way> conv2d_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool has_moments,
                              const LaunchWay& finish) {
   if (!device.is_hopper() || !takes_conv2d(dtype, v)) return {};
   const auto launch = [=, multiprocessors = device.multiprocessors()](void* const* t, cudaStream_t stream) {
-    conv2d(v, t[0], t[1], t[2], moments ? static_cast<float*>(t[moments]) : nullptr, multiprocessors, stream);
-    finish(t, stream);
+    conv2d(v, t[0], t[1], t[2], has_moments ? static_cast<float*>(t[3]) : nullptr, multiprocessors, stream);
+    if (!has_moments) finish(t, stream);
   };
   return {{.name = kName, .describe = {}, .launch = launch, .must_prove = true}};
 }

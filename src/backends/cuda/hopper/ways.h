@@ -8,9 +8,9 @@
 
 namespace troika::cuda::hopper {
 
-// Tensors: x, weights, y. `finish` is launched afterwards. If the place of `moments` among the
-// tensors is not 0, they are written to it.
-std::vector<Way> conv2d_ways(const CudaDevice& device, DType dtype, const Convolution& v, size_t moments,
+// Tensors: x, weights, y, and the bias or, if `has_moments`, the moments. `finish` is launched
+// afterwards, if there are no moments.
+std::vector<Way> conv2d_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool has_moments,
                              const LaunchWay& finish);
 
 // The number of rows of sums of a conv2d or its input gradient; 0 if there is no such way.
