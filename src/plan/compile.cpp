@@ -89,8 +89,9 @@ void check_sizes(const Graph& graph) {
   const auto check = [&](ValueId id, const std::string& what) {
     const Shape& shape = graph.type(id).shape;
     if (shape.has_more_than(INT32_MAX))
-      throw Error(Status::out_of_memory, text(what, ": a device computes on at most ", INT32_MAX, " elements, shape ",
-                                              shape, " has more; use a smaller batch or more micro-batches"));
+      throw Error(Status::out_of_memory,
+                  text(what, ": a device computes on at most ", INT32_MAX, " elements, shape ", shape,
+                       " has more; use a smaller batch or more micro-batches"));
   };
   for (ValueId id = 0; id < graph.values().size(); ++id)
     if (is_input(graph.value(id).role)) check(id, text("input '", graph.value(id).name, "'"));

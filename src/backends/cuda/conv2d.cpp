@@ -1,7 +1,6 @@
 // conv2d and its gradients: cuDNN's engines, and own kernels for images of one channel and for
 // small convolutions.
 #include <array>
-#include <cmath>
 
 #include "backends/cuda/batch_norm2d_passes.h"
 #include "backends/cuda/convolution_graph.h"
@@ -12,6 +11,7 @@
 #include "backends/cuda/hopper/ways.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/stem_conv2d.h"
+#include "backends/cuda/sums_difference.h"
 #include "ops/products.h"
 
 namespace troika::cuda {
@@ -55,51 +55,6 @@ std::vector<TensorType> types_of(const KernelRequest& r, const std::vector<Value
   for (ValueId id : values)
     if (id != kNoValue) types.push_back(r.graph.type(id));
   return types;
-}
-
-// Rows of moments may be of other parts of y: their merged moments are compared.
-std::string compare_moments(const std::vector<float>& found, const std::vector<float>& expected, size_t channels) {
-  constexpr double kBound = 1e-3;  // of the standard deviation, and of the variance
-  const auto merge = [&](const std::vector<float>& rows, size_t channel) {
-    const size_t size = 2 * channels + 1;
-    double count = 0, mean = 0, squares = 0;
-    for (size_t r = 0; r < rows.size(); r += size) count += rows[r];
-    for (size_t r = 0; r < rows.size(); r += size) mean += rows[r] * double{rows[r + 1 + channel]} / count;
-    for (size_t r = 0; r < rows.size(); r += size)
-      squares += rows[r + 1 + channels + channel] + rows[r] * std::pow(rows[r + 1 + channel] - mean, 2);
-    return std::array{count, mean, squares / count};
-  };
-  for (size_t channel = 0; channel < channels; ++channel) {
-    const auto f = merge(found, channel), e = merge(expected, channel);
-    if (f[0] != e[0] || !(std::fabs(f[1] - e[1]) <= kBound * std::sqrt(e[2])) ||
-        !(std::fabs(f[2] - e[2]) <= kBound * e[2]))
-      return text("channel ", channel, " has mean ", f[1], " and variance ", f[2], " of ", f[0], " values, expected ",
-                  e[1], " and ", e[2], " of ", e[0]);
-  }
-  return "";
-}
-
-// The same for rows of sums {values per channel, sums, sums of products}.
-std::string compare_sums(const std::vector<float>& found, const std::vector<float>& expected, size_t channels) {
-  constexpr double kBound = 1.0 / 64;  // of the norm of sums whose terms cancel
-  const size_t size = 2 * channels + 1;
-  const auto total = [&](const std::vector<float>& rows) {
-    std::vector<double> sums(size);
-    for (size_t i = 0; i < rows.size(); ++i) sums[i % size] += rows[i];
-    return sums;
-  };
-  const std::vector<double> f = total(found), e = total(expected);
-  if (f[0] != e[0]) return text("its sums are of ", f[0], " values, expected ", e[0]);
-  for (size_t first : {size_t{1}, 1 + channels}) {
-    double difference = 0, norm = 0;
-    for (size_t i = first; i < first + channels; ++i) {
-      difference += (f[i] - e[i]) * (f[i] - e[i]);
-      norm += e[i] * e[i];
-    }
-    if (!(difference <= kBound * kBound * norm))
-      return text("its sums differ by ", std::sqrt(difference / norm), " of the norm");
-  }
-  return "";
 }
 
 void append(std::vector<Way>& ways, std::vector<Way> more) {
@@ -162,7 +117,7 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
                                        has_moments ? node.outputs[1] : kNoValue});
   if (has_moments)
     problem.outputs.push_back({kMore, [=](const auto& found, const auto& expected) {
-                                 return compare_moments(found, expected, static_cast<size_t>(v.k));
+                                 return difference_of_moments(found, expected, static_cast<size_t>(v.k));
                                }});
   auto way = std::make_unique<FastestWay>(device, problem, ways);
   const std::string name = way->kernel_name();
@@ -223,7 +178,7 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
   problem.tensors = types_of(request, values);
   if (has_sums) {
     problem.outputs.push_back({kSums, [channels = static_cast<size_t>(v.c)](const auto& found, const auto& expected) {
-                                 return compare_sums(found, expected, channels);
+                                 return difference_of_sums(found, expected, channels);
                                }});
     // Small means and biases: the ReLU cuts a part of each channel.
     problem.prepare = [normalize = normalize_relu(device, dx), channels = v.c](void* const* t, cudaStream_t stream) {

@@ -87,7 +87,8 @@ class CudaBackend : public Backend {
 std::string library_versions() {
   const size_t cublas = cublasLtGetVersion();
   return text("CUDA ", version_text(CUDART_VERSION), ", cuDNN ", cudnn_text(cudnnGetVersion()), ", cuBLASLt ",
-              cublas / 10000, '.', cublas / 100 % 100, '.', cublas % 100, ", built for NCCL ", built_nccl_version());
+              cublas / 10000, '.', cublas / 100 % 100, '.', cublas % 100, ", built for NCCL ",
+              built_nccl_version());
 }
 
 std::unique_ptr<Backend> create_cuda_backend(const BackendSettings& settings, std::string& reason) {

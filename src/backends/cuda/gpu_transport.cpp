@@ -61,8 +61,7 @@ class OnGpu : public Communicator {
 
 // One thread per member: joining is collective. `processes`: null if this process has all
 // members.
-std::vector<std::unique_ptr<Communicator>> create_nccl(std::vector<GpuMember> members, size_t size,
-                                                       const ncclUniqueId& id,
+std::vector<std::unique_ptr<Communicator>> create_nccl(std::vector<GpuMember> members, size_t size, const ncclUniqueId& id,
                                                        const std::shared_ptr<const Exchange>& processes) {
   const Deadline deadline = std::chrono::steady_clock::now() + kTimeToJoin;
   const auto group = std::make_shared<NcclGroup>();
@@ -77,8 +76,7 @@ std::vector<std::unique_ptr<Communicator>> create_nccl(std::vector<GpuMember> me
       try {
         const ContextGuard guard(*member.device->context());
         const nccl::Rank own{member.device->id().index, member.device->stream(), &is_given_up, processes};
-        auto made =
-            std::make_unique<nccl::NcclCommunicator>(member.position, static_cast<int>(size), id, own, deadline);
+        auto made = std::make_unique<nccl::NcclCommunicator>(member.position, static_cast<int>(size), id, own, deadline);
         group->ranks[i] = {made.release(), {member.device->context()}};
       } catch (...) {
         if (!is_given_up.exchange(true)) error = std::current_exception();
@@ -112,8 +110,8 @@ ncclUniqueId share_id(Exchange& exchange, int creator) {
       exchange.all_gather("the id of a group of NCCL", own, std::chrono::steady_clock::now() + kTimeToJoin);
   const std::string& made = all[static_cast<size_t>(creator)];
   if (made.size() != sizeof id.internal)
-    throw Error(Status::comm,
-                text("process ", creator, ": its id of NCCL has ", made.size(), " bytes, need ", sizeof id.internal));
+    throw Error(Status::comm, text("process ", creator, ": its id of NCCL has ", made.size(), " bytes, need ",
+                                   sizeof id.internal));
   made.copy(id.internal, made.size());
   return id;
 }
@@ -193,8 +191,7 @@ class GpuTransport : public Transport {
 
   // Ends whose data pass through host memory. Those of CPUs have them there.
   template <typename Staged, typename End>
-  std::vector<std::unique_ptr<End>> create_staged(const std::vector<int>& group,
-                                                  std::vector<std::unique_ptr<End>> ends) const {
+  std::vector<std::unique_ptr<End>> create_staged(const std::vector<int>& group, std::vector<std::unique_ptr<End>> ends) const {
     const auto gpus = gpus_of(group);
     for (size_t position = 0; position < ends.size(); ++position)
       if (ends[position] && gpus[position])

@@ -79,8 +79,7 @@ void StagedCommunicator::start(int index, const Collective& collective, void* da
   check_launch(cudaEventRecord(slot.ready.get(), device_->stream()));
   check_launch(cudaStreamWaitEvent(side_.get(), slot.ready.get(), 0));
   for_each_range(collective, rank(), false, [&](size_t begin, size_t bytes) {
-    check_launch(
-        cudaMemcpyAsync(slot.copy.get() + begin, slot.data + begin, bytes, cudaMemcpyDeviceToHost, side_.get()));
+    check_launch(cudaMemcpyAsync(slot.copy.get() + begin, slot.data + begin, bytes, cudaMemcpyDeviceToHost, side_.get()));
   });
   check_launch(cudaEventRecord(slot.copied.get(), side_.get()));
   ++slot.started;
@@ -148,8 +147,7 @@ void StagedCommunicator::end(int index) {
   Slot& slot = *slots_[static_cast<size_t>(index)];
   host_->wait(index, Deadline::max());
   for_each_range(slot.collective, rank(), true, [&](size_t begin, size_t bytes) {
-    check_launch(
-        cudaMemcpyAsync(slot.data + begin, slot.copy.get() + begin, bytes, cudaMemcpyHostToDevice, side_.get()));
+    check_launch(cudaMemcpyAsync(slot.data + begin, slot.copy.get() + begin, bytes, cudaMemcpyHostToDevice, side_.get()));
   });
   check_launch(cudaEventRecord(slot.done.get(), side_.get()));
   {

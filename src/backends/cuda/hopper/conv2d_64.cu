@@ -18,35 +18,33 @@
 // One block per multiprocessor. Warp 0 loads; two groups of four warps take turns, tile by tile:
 // while one multiplies, the other rounds and stores.
 #include "backends/cuda/hopper/conv2d_kernels.h"
+#include "backends/cuda/hopper/conv2d_tiles.h"
 #include "backends/cuda/hopper/results.cuh"
-#include "backends/cuda/hopper/tensor_map.h"
 #include "core/text.h"
 
 namespace troika::cuda::hopper {
 namespace {
 
-constexpr int kChannels = 64, kTaps = 9, kSlices = 4;  // a slice: 16 channels
+constexpr int kChannels = kTileChannels, kSlices = 4;  // a slice: 16 channels
 constexpr int kThreads = 3 * kGroup, kStages = 4;
 constexpr int kWeightBytes = kTaps * kChannels * kRowBytes;
 constexpr int kGivenRegisters = 24, kTakenRegisters = 240;  // of a thread that loads, and that multiplies
 
-constexpr int round_up(int n, int to) { return (n + to - 1) / to * to; }
-
-template <int kHeight_, int kWidth_, int kRows_>
+template <int kSize_, int kRows_>
 struct Tile {
-  static constexpr int kHeight = kHeight_, kWidth = kWidth_, kRows = kRows_;
-  static constexpr int kPitch = kWidth + 1;
+  static constexpr int kSize = kSize_, kRows = kRows_;
+  static constexpr int kPitch = kSize + 1;
   static constexpr int kColumns = round_up(kRows * kPitch, 8);            // of a product
   static constexpr int kLoaded = (kRows + 2) * kPitch;                    // pixels that a copy brings
   static constexpr int kPixels = round_up(kColumns + 2 * kPitch + 2, 8);  // that products read
   static constexpr int kStageBytes = kPixels * kRowBytes, kOutBytes = round_up(kColumns * kRowBytes, kSwizzledBytes);
-  static constexpr int kTilesEach = kHeight / kRows;  // of an image
-  static constexpr int kBarrierBytes = 1024;          // the last group's matrices reach beyond its place
+  static constexpr int kTilesEach = kSize / kRows;  // of an image
+  static constexpr int kBarrierBytes = 1024;        // the last group's matrices reach beyond its place
   static constexpr int kSharedBytes =
       kSwizzledBytes + kWeightBytes + kStages * kStageBytes + 2 * kOutBytes + kBarrierBytes;
-  static_assert(kStageBytes % kSwizzledBytes == 0 && kLoaded <= kPixels && kHeight % kRows == 0);
+  static_assert(kStageBytes % kSwizzledBytes == 0 && kLoaded <= kPixels && kSize % kRows == 0);
 
-  __host__ __device__ static constexpr bool has_column(int i) { return i % kPitch < kWidth && i < kRows * kPitch; }
+  __host__ __device__ static constexpr bool has_column(int i) { return i % kPitch < kSize && i < kRows * kPitch; }
 };
 
 // Numbers of barriers of threads. Group g has kTurn + g and kOwn + g.
@@ -173,7 +171,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   if (kRider != Rider::none) {
     sync_threads(kBoth, 2 * kGroup);  // both groups have their weights in registers: the place is free
     float* const row = sums_of + int64_t{blockIdx.x} * (2 * kChannels + 1);
-    const float pixels = static_cast<float>(count * T::kRows * T::kWidth);
+    const float pixels = static_cast<float>(count * T::kRows * T::kSize);
     if (g == 0 && leader) *row = pixels;
     write_sums<kRider>(sums, g, reinterpret_cast<float*>(memory + (weights - shared_address(memory))), kBoth, pixels,
                        row + 1, kChannels);
@@ -190,15 +188,10 @@ template <typename T, bool kGradient, Rider kRider>
 void launch_64(const Convolution& v, const void* in, const void* weights, void* out, const NormalizedRelu& relu,
                float* sums, int multiprocessors, cudaStream_t stream) {
   const auto image = [&](const void* address, int64_t rows) {
-    return map_of(address, {{kChannels, 2, kChannels},
-                            {T::kWidth, kRowBytes, T::kPitch},
-                            {T::kHeight, T::kWidth * kRowBytes, rows},
-                            {v.n, int64_t{T::kHeight} * T::kWidth * kRowBytes, 1}});
+    return map_of_images(address, v.n, T::kSize, T::kPitch, rows);
   };
-  const CUtensorMap filter =
-      map_of(weights, {{kChannels, 2, kChannels}, {kTaps, kRowBytes, 1}, {kChannels, kTaps * kRowBytes, kChannels}});
   launch(conv2d_64_kernel<T, kGradient, kRider>, {blocks_of<T>(v, multiprocessors), kThreads, T::kSharedBytes}, stream,
-         image(in, T::kRows + 2), filter, image(out, T::kRows),
+         image(in, T::kRows + 2), map_of_filter(weights, kChannels), image(out, T::kRows),
          kRider == Rider::relu_sums ? image(relu.x, T::kRows) : CUtensorMap{}, relu, sums,
          static_cast<int>(v.n) * T::kTilesEach);
 }
@@ -207,9 +200,9 @@ void launch_64(const Convolution& v, const void* in, const void* weights, void* 
 template <typename Run>
 auto with_tile(const Convolution& v, Run&& run) {
   switch (v.x_size[0]) {
-    case 28: return run.template operator()<Tile<28, 28, 4>>();
-    case 32: return run.template operator()<Tile<32, 32, 2>>();
-    case 56: return run.template operator()<Tile<56, 56, 2>>();
+    case 28: return run.template operator()<Tile<28, 4>>();
+    case 32: return run.template operator()<Tile<32, 2>>();
+    case 56: return run.template operator()<Tile<56, 2>>();
     default: throw Error(Status::internal, text("conv2d_64 has no kernel for images of ", v.x_size[0]));
   }
 }

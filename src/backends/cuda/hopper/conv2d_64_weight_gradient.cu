@@ -10,14 +10,14 @@
 // apart. Their sums stay in registers over all tiles of the block. One warp loads. When all blocks
 // have written their sums, each adds up its share of them, in the order of blocks.
 #include "backends/cuda/hopper/conv2d_kernels.h"
+#include "backends/cuda/hopper/conv2d_tiles.h"
 #include "backends/cuda/hopper/instructions.cuh"
-#include "backends/cuda/hopper/tensor_map.h"
 #include "core/text.h"
 
 namespace troika::cuda::hopper {
 namespace {
 
-constexpr int kChannels = 64, kTaps = 9, kMultiplying = 3 * kGroup, kThreads = 4 * kGroup;
+constexpr int kChannels = kTileChannels, kMultiplying = 3 * kGroup, kThreads = 4 * kGroup;
 constexpr int kColumns = 3 * kChannels;          // of a product
 constexpr int kNumbers = kColumns / 2;           // a thread's sums
 constexpr int kPacks = kNumbers / 4;             // of four, of a thread
@@ -26,8 +26,6 @@ constexpr int kLoading = 3;                      // the group
 constexpr int kGivenRegisters = 32, kTakenRegisters = 160;
 constexpr int kDepth = 16;  // pixels of a product
 static_assert(kPartial * 4 == kChannels * kTaps * kChannels);
-
-constexpr int round_up(int n, int to) { return (n + to - 1) / to * to; }
 
 template <int kSize_, int kRows_, int kStages_>
 struct Tile {
@@ -173,10 +171,7 @@ template <typename T>
 void launch_weight_gradient(const Convolution& v, const void* x, const void* dy, float* dweights, void* scratch,
                             unsigned* turns, int multiprocessors, cudaStream_t stream) {
   const auto image = [&](const void* address, int64_t rows) {
-    return map_of(address, {{kChannels, 2, kChannels},
-                            {T::kSize, kRowBytes, T::kPitch},
-                            {T::kSize, T::kSize * kRowBytes, rows},
-                            {v.n, int64_t{T::kSize} * T::kSize * kRowBytes, 1}});
+    return map_of_images(address, v.n, T::kSize, T::kPitch, rows);
   };
   const int tiles = static_cast<int>(v.n) * T::kTilesEach;
   launch(conv2d_64_weight_gradient_kernel<T>,

@@ -23,22 +23,21 @@
 #include <utility>
 
 #include "backends/cuda/hopper/conv2d_kernels.h"
+#include "backends/cuda/hopper/conv2d_tiles.h"
 #include "backends/cuda/hopper/results.cuh"
-#include "backends/cuda/hopper/tensor_map.h"
 #include "core/text.h"
 
 namespace troika::cuda::hopper {
 namespace {
 
-constexpr int kTaps = 9, kSlices = 4, kBlockChannels = 64;  // a slice: 16 channels
+constexpr int kSlices = 4;  // of 64 channels: 16 channels each
 constexpr int kThreads = 3 * kGroup;
 constexpr int kMostSlots = 8, kLag = 2;  // of the ring; taps that the second group starts later
-constexpr int kSlotBytes = kBlockChannels * kRowBytes;
+constexpr int kSlotBytes = kTileChannels * kRowBytes;
 constexpr int kMostSharedBytes = 227 << 10;
 constexpr int kBarrierBytes = 512;
 constexpr int kGivenRegisters = 72, kTakenRegisters = 216;
 
-constexpr int round_up(int n, int to) { return (n + to - 1) / to * to; }
 __host__ __device__ constexpr int higher(int a, int b) { return a > b ? a : b; }
 __host__ __device__ constexpr int lower(int a, int b) { return a < b ? a : b; }
 
@@ -50,9 +49,9 @@ struct Tile {
   static constexpr int kChannels = kChannels_, kSize = kSize_, kImages = kImages_, kRows = kRows_;
   static constexpr int kFirstRows = kFirstRows_, kStages = kStages_, kOutRows = kOutRows_;
   static constexpr bool kHasEdges = kHasEdges_;
-  static constexpr int kGroups = kChannels / kBlockChannels;  // of output channels, and of input channels
-  static constexpr bool kIsWhole = kRows == kSize;            // images, without rows of others around
-  static constexpr int kParts = kSize / kRows;                // tiles of an image
+  static constexpr int kGroups = kChannels / kTileChannels;  // of output channels, and of input channels
+  static constexpr bool kIsWhole = kRows == kSize;           // images, without rows of others around
+  static constexpr int kParts = kSize / kRows;               // tiles of an image
   static constexpr int kLoadedRows = kIsWhole ? kSize : kRows + 2;
   // Without products for the edges, a position of zeros separates the rows: right padding of one,
   // left padding of the next.
@@ -115,7 +114,7 @@ struct Share {
 template <typename T>
 __device__ inline Share share_of(int tiles) {
   Share s;
-  s.channel = blockIdx.x % T::kGroups * kBlockChannels;
+  s.channel = blockIdx.x % T::kGroups * kTileChannels;
   s.first = blockIdx.x / T::kGroups;
   s.step = gridDim.x / T::kGroups;
   s.count = s.first < tiles ? (tiles - s.first + s.step - 1) / s.step : 0;
@@ -249,7 +248,7 @@ __device__ inline void load_all(const Places& m, const CUtensorMap& in, const CU
     if (chunk < chunks && has_ended(m.empty + 8 * stage, turn)) {
       const int tile = share.first + chunk / T::kGroups * share.step;
       expect_bytes(m.full + 8 * stage, T::kBoxBytes);
-      load_box(m.stages + stage * T::kStageBytes, in, m.full + 8 * stage, chunk % T::kGroups * kBlockChannels,
+      load_box(m.stages + stage * T::kStageBytes, in, m.full + 8 * stage, chunk % T::kGroups * kTileChannels,
                tile / T::kParts * T::kImages, T::kHasEdges ? 0 : -1, T::kIsWhole ? 0 : tile % T::kParts * T::kRows - 1);
       ++chunk;
       if (++stage == T::kStages) {
@@ -258,7 +257,7 @@ __device__ inline void load_all(const Places& m, const CUtensorMap& in, const CU
       }
     }
     if (tap < taps && has_ended(m.weights_empty + 8 * slot, slot_turn)) {
-      const int t = tap_at(tap % kTaps), channel = tap / kTaps % T::kGroups * kBlockChannels;
+      const int t = tap_at(tap % kTaps), channel = tap / kTaps % T::kGroups * kTileChannels;
       const uint32_t to = m.slots + slot * kSlotBytes, barrier = m.weights_full + 8 * slot;
       expect_bytes(barrier, kSlotBytes);
       if (kGradient)
@@ -351,16 +350,14 @@ void launch_wide(const Convolution& v, const void* in, const void* weights, void
                  float* sums, int multiprocessors, cudaStream_t stream) {
   constexpr int64_t kPixel = int64_t{T::kChannels} * 2;
   const auto image = [&](const void* address, int64_t columns, int64_t rows) {
-    return map_of(address, {{T::kChannels, 2, kBlockChannels},
+    return map_of(address, {{T::kChannels, 2, kTileChannels},
                             {v.n, kPixel * T::kSize * T::kSize, T::kImages},
                             {T::kSize, kPixel, columns},
                             {T::kSize, kPixel * T::kSize, rows}});
   };
-  const CUtensorMap filter = map_of(
-      weights, {{T::kChannels, 2, kBlockChannels}, {kTaps, kPixel, 1}, {T::kChannels, kPixel * kTaps, kBlockChannels}});
   launch(conv2d_wide_kernel<T, kGradient, kRider>,
          {blocks_of_channels<T>(v, multiprocessors) * T::kGroups, kThreads, T::kSharedBytes}, stream,
-         image(in, T::kPitch, T::kLoadedRows), filter, image(out, T::kSize, 1),
+         image(in, T::kPitch, T::kLoadedRows), map_of_filter(weights, T::kChannels), image(out, T::kSize, 1),
          kRider == Rider::relu_sums ? image(relu.x, T::kSize, 1) : CUtensorMap{}, relu, sums, static_cast<int>(v.n),
          tiles_of<T>(v));
 }
@@ -368,19 +365,17 @@ void launch_wide(const Convolution& v, const void* in, const void* weights, void
 // Calls run.operator()<T>() with the tile for this convolution.
 template <typename Run>
 auto with_tile(const Convolution& v, int multiprocessors, Run&& run) {
-  switch (v.c * 100 + v.x_size[0]) {
-    case 12814: return run.template operator()<Tile<128, 14, 4, 7, 4, false, 2, 4>>();
-    case 25614: return run.template operator()<Tile<256, 14, 4, 7, 4, false, 2, 4>>();
-    case 25607: return run.template operator()<Tile<256, 7, 8, 7, 4, false, 2, 4>>();
-    case 51207: return run.template operator()<Tile<512, 7, 8, 7, 4, false, 2, 4>>();
-    case 51204:
-      // Tiles of 32 images read the weights less often, if there are enough for most
-      // multiprocessors.
-      if ((v.n + 31) / 32 * (512 / kBlockChannels) >= multiprocessors * 3 / 4)
-        return run.template operator()<Tile<512, 4, 32, 4, 2, true, 2, 2>>();
-      return run.template operator()<Tile<512, 4, 16, 4, 2, true, 3, 2>>();
-    default: throw Error(Status::internal, text("conv2d_wide has no kernel for ", v.c, " channels of ", v.x_size[0]));
-  }
+  const auto is = [&](int64_t channels, int64_t size) { return v.c == channels && v.x_size[0] == size; };
+  if (is(128, 14)) return run.template operator()<Tile<128, 14, 4, 7, 4, false, 2, 4>>();
+  if (is(256, 14)) return run.template operator()<Tile<256, 14, 4, 7, 4, false, 2, 4>>();
+  if (is(256, 7)) return run.template operator()<Tile<256, 7, 8, 7, 4, false, 2, 4>>();
+  if (is(512, 7)) return run.template operator()<Tile<512, 7, 8, 7, 4, false, 2, 4>>();
+  if (!is(512, 4))
+    throw Error(Status::internal, text("conv2d_wide has no kernel for ", v.c, " channels of ", v.x_size[0]));
+  // Tiles of 32 images read the weights less often, if there are enough for most multiprocessors.
+  if ((v.n + 31) / 32 * (512 / kTileChannels) >= multiprocessors * 3 / 4)
+    return run.template operator()<Tile<512, 4, 32, 4, 2, true, 2, 2>>();
+  return run.template operator()<Tile<512, 4, 16, 4, 2, true, 3, 2>>();
 }
 
 }  // namespace

@@ -1,0 +1,30 @@
+// Shared by the kernels for 3x3 convolutions: numbers of the filter, and tensors as boxes of 64
+// channels.
+#pragma once
+
+#include "backends/cuda/hopper/tensor_map.h"
+
+namespace troika::cuda::hopper {
+
+constexpr int kTaps = 9;           // of the filter
+constexpr int kTileChannels = 64;  // of a box, and of a product
+
+constexpr int round_up(int n, int to) { return (n + to - 1) / to * to; }
+
+// Images [n, size, size, 64], in boxes of `rows` rows of `columns` pixels of one image.
+inline CUtensorMap map_of_images(const void* address, int64_t n, int64_t size, int64_t columns, int64_t rows) {
+  constexpr int64_t kPixel = 2 * kTileChannels;
+  return map_of(address, {{kTileChannels, 2, kTileChannels},
+                          {size, kPixel, columns},
+                          {size, size * kPixel, rows},
+                          {n, size * size * kPixel, 1}});
+}
+
+// A filter [channels, 9, channels], in boxes of one tap of 64 channels by 64.
+inline CUtensorMap map_of_filter(const void* address, int64_t channels) {
+  return map_of(
+      address,
+      {{channels, 2, kTileChannels}, {kTaps, 2 * channels, 1}, {channels, 2 * channels * kTaps, kTileChannels}});
+}
+
+}  // namespace troika::cuda::hopper
