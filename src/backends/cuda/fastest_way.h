@@ -37,7 +37,7 @@ struct Problem {
   std::string text;                 // op, types, shapes, settings: under which it is remembered
   std::vector<TensorType> tensors;  // the node's, which have the ids 1 and on
   std::vector<Output> outputs;      // of those that are written
-  LaunchWay prepare = {};           // before a comparison: makes inputs that belong together; empty: none
+  LaunchWay prepare = {};           // after the noise: makes inputs that belong together; empty: none
   bool tensor_cores = true;         // f32 may be rounded to TF32
 };
 
