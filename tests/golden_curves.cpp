@@ -74,7 +74,7 @@ struct LowTolerances {
     if (!golden.contains("autocast"))
       throw Failure("the file has no deviations of autocast, 16 bits need them; run tests/golden/autocast.py on it");
     const Json& autocast = golden.at("autocast");
-    constexpr double kFactor = 3, kLeast = 3e-3;  // kLeast: half a unit of the last place of bf16
+    constexpr double kFactor = 2, kLeast = 1.0 / 512;  // kLeast: half a unit of the last place of bf16
     const auto tolerance = [&](const Json& deviation) { return std::max(kFactor * deviation.get<double>(), kLeast); };
     for (size_t s = 0; s < low.losses.size(); ++s) low.losses[s] = tolerance(autocast.at("losses").at(s));
     if (autocast.contains("gradient_norms")) {
