@@ -1,4 +1,4 @@
-"""Tests of tests/gpu/ways, on a GPU in software. TROIKA_TOOL names the tool.
+"""Tests of tests/gpu/ways and tests/gpu/profile, on a GPU in software. TROIKA_TOOL names the tool.
 
 Prints one line per test: `ok NAME` or `not ok NAME`."""
 
@@ -57,10 +57,27 @@ def a_wrong_work_is_refused_in_a_line():
     assert run.stderr == "ways: --work is 'd2l_lenet'; need MODEL:BATCH:PRECISION, such as d2l_resnet18:256:bf16\n", run.stderr
 
 
+def a_profile_has_the_launches_of_the_work():
+    run = subprocess.run([ROOT / "tests/gpu/profile", "d2l_lenet:4:bf16"], capture_output=True, text=True,
+                         env=os.environ | {"TROIKA": os.environ["TROIKA_TOOL"]})
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("== d2l_lenet:4:bf16\n"), run.stdout
+    for launch in ("conv2d conv2  cuda:", "conv2d_weight_gradient conv2  cuda:", "sum; a step without a trace takes "):
+        assert launch in run.stdout, run.stdout
+
+
+def a_profile_refuses_a_wrong_work_in_a_line():
+    run = subprocess.run([ROOT / "tests/gpu/profile", "d2l_lenet"], capture_output=True, text=True,
+                         env=os.environ | {"TROIKA": os.environ["TROIKA_TOOL"]})
+    assert run.returncode == 1, run
+    assert run.stderr == "profile: 'd2l_lenet' is no work; need MODEL:BATCH:PRECISION, such as d2l_resnet18:256:bf16\n", run.stderr
+
+
 def main():
     failed = False
     for test in (every_way_of_lenet_has_a_time, a_proof_and_a_kernel_that_was_struck_out_are_read,
-                 a_wrong_work_is_refused_in_a_line):
+                 a_wrong_work_is_refused_in_a_line, a_profile_has_the_launches_of_the_work,
+                 a_profile_refuses_a_wrong_work_in_a_line):
         try:
             test()
             print(f"ok {test.__name__}")

@@ -93,10 +93,18 @@ graph "net" {
 )";
 }
 
-std::string input_gradient(const std::string& more = "") {
-  return "\"conv\" {dilation=[1, 1], groups=1, input_shape=[2, 5, 4, 4], kernel=[3, 3], padding=[1, 1], relu=0, stride=[1, "
-         "1]" +
+// `more` comes after the attributes, and `inputs` and `outputs` after the usual ones.
+std::string input_gradient(const std::string& more = "", const std::string& inputs = "",
+                           const std::string& outputs = "") {
+  return "  (%8 : f32[2, 5, 4, 4]" + outputs + ") = conv2d_input_gradient(%1, %4" + inputs + ") \"conv\" " +
+         "{dilation=[1, 1], groups=1, input_shape=[2, 5, 4, 4], kernel=[3, 3], padding=[1, 1], relu=0, stride=[1, 1]" +
          more + "}\n";
+}
+
+std::string norm_gradient(const std::string& inputs, const std::string& attributes = "{relu=1, residual=0}",
+                          const std::string& outputs = "") {
+  return "  (%9 : f32[2, 5, 4, 4], %10 : f32[5], %11 : f32[5]" + outputs + ") = batch_norm2d_gradient(" + inputs +
+         ") \"bn\" " + attributes + "\n";
 }
 
 Graph fused_backward(const std::string& gradient) {
@@ -107,41 +115,27 @@ Graph fused_backward(const std::string& gradient) {
 }
 
 TEST(FuseSums, OfAGradientTakeTheReluAlong) {
-  const std::string before =
-      "  (%8 : f32[2, 5, 4, 4]) = conv2d_input_gradient(%1, %4) " + input_gradient() +
-      R"(  (%9 : f32[2, 5, 4, 4], %10 : f32[5], %11 : f32[5]) = batch_norm2d_gradient(%0, %2, %6, %7, %5, %8) "bn" {relu=1, residual=0}
-)";
-  const std::string after =
-      "  (%8 : f32[2, 5, 4, 4], %12 : f32[7, 11]) = conv2d_input_gradient(%1, %4, %0, %5, %2, %3, %6, %7) " +
-      input_gradient(", sums=7") +
-      R"(  (%9 : f32[2, 5, 4, 4], %10 : f32[5], %11 : f32[5]) = batch_norm2d_gradient(%0, %2, %6, %7, _, %8, %12, %12) "bn" {relu=0, residual=0}
-)";
-  EXPECT_GRAPH(fused_backward(before), backward(after));
+  EXPECT_GRAPH(fused_backward(input_gradient() + norm_gradient("%0, %2, %6, %7, %5, %8")),
+               backward(input_gradient(", sums=7", ", %0, %5, %2, %3, %6, %7", ", %12 : f32[7, 11]") +
+                        norm_gradient("%0, %2, %6, %7, _, %8, %12, %12", "{relu=0, residual=0}")));
 }
 
 TEST(FuseSums, LeaveAGradientWithTwoReaders) {
-  const std::string nodes =
-      "  (%8 : f32[2, 5, 4, 4]) = conv2d_input_gradient(%1, %4) " + input_gradient() +
-      R"(  (%9 : f32[2, 5, 4, 4], %10 : f32[5], %11 : f32[5]) = batch_norm2d_gradient(%0, %2, %6, %7, %5, %8) "bn" {relu=1, residual=0}
-  (%12 : f32[2, 5, 4, 4]) = add(%8, %8) "more" {relu=0}
-)";
+  const std::string nodes = input_gradient() + norm_gradient("%0, %2, %6, %7, %5, %8") +
+                            "  (%12 : f32[2, 5, 4, 4]) = add(%8, %8) \"more\" {relu=0}\n";
   EXPECT_GRAPH(fused_backward(nodes), backward(nodes));
 }
 
 // As if x had been dropped and was computed again after the input gradient.
 TEST(FuseSums, LeaveAGradientWhoseNormIsMadeLater) {
-  const std::string nodes = "  (%8 : f32[2, 5, 4, 4]) = conv2d_input_gradient(%1, %4) " + input_gradient() +
-                            R"(  (%12 : f32[2, 5, 4, 4]) = relu(%0) "again"
-  (%9 : f32[2, 5, 4, 4], %10 : f32[5], %11 : f32[5]) = batch_norm2d_gradient(%12, %2, %6, %7, %5, %8) "bn" {relu=1, residual=0}
-)";
+  const std::string nodes =
+      input_gradient() + "  (%12 : f32[2, 5, 4, 4]) = relu(%0) \"again\"\n" + norm_gradient("%12, %2, %6, %7, %5, %8");
   EXPECT_GRAPH(fused_backward(nodes), backward(nodes));
 }
 
 TEST(FuseSums, LeaveAGradientWithAResidual) {
   const std::string nodes =
-      "  (%8 : f32[2, 5, 4, 4]) = conv2d_input_gradient(%1, %4) " + input_gradient() +
-      R"(  (%9 : f32[2, 5, 4, 4], %10 : f32[5], %11 : f32[5], %12 : f32[2, 5, 4, 4]) = batch_norm2d_gradient(%0, %2, %6, %7, %5, %8) "bn" {relu=1, residual=1}
-)";
+      input_gradient() + norm_gradient("%0, %2, %6, %7, %5, %8", "{relu=1, residual=1}", ", %12 : f32[2, 5, 4, 4]");
   EXPECT_GRAPH(fused_backward(nodes), backward(nodes));
 }
 
