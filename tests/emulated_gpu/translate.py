@@ -2,14 +2,15 @@
 
     translate.py FILE.cu OUTPUT.cpp DEPFILE SOURCE_FOLDER
 
-Headers of device code (.cuh) become part of the output; hopper.h replaces Hopper's instructions.
-Launches become calls of
-emulated_gpu::launch, which copies its arguments at once, as a launch does. Shared memory is
-poisoned when a block begins."""
+Headers of device code (.cuh) become part of the output, except for those of instructions, which are
+replaced. Launches become calls of emulated_gpu::launch, which copies its arguments at once, as a
+launch does. Shared memory is poisoned when a block begins."""
 
 import pathlib
 import re
 import sys
+
+REPLACED = {"instructions.cuh": "hopper.h", "matrix_instructions.cuh": "matrix_instructions.h"}
 
 
 def closing(text, at):
@@ -85,8 +86,8 @@ def with_headers(path, folder, read):
 
     def header(match):
         inner = folder / match.group(1)
-        if inner.name == "instructions.cuh":
-            return '#include "hopper.h"'
+        if inner.name in REPLACED:
+            return f'#include "{REPLACED[inner.name]}"'
         return "" if inner in read else with_headers(inner, folder, read)
 
     return re.sub(r'#include "([^"]+\.cuh)"', header, path.read_text().replace("#pragma once", ""))
