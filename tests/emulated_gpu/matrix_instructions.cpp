@@ -1,16 +1,20 @@
 // Fragments, products of warps, and late copies.
 #include "matrix_instructions.h"
 
+#include <atomic>
 #include <deque>
 #include <vector>
 
 #include "core/float16.h"
+#include "hopper_faults.h"
 
 namespace emulated_gpu {
 namespace {
 
 constexpr uint32_t kFirstAddress = 1024;  // the first bytes of shared memory are the system's
 constexpr unsigned kLanes = 32;
+
+std::atomic<bool> is_spoiled = false;
 
 std::byte* at(uint32_t address, uint32_t bytes) {
   const std::span<std::byte> shared = shared_memory();
@@ -85,6 +89,8 @@ void share(uint32_t (&of_lane)[kLanes], uint32_t word) {
 
 }  // namespace
 
+void spoil_warp_products(bool spoils) { is_spoiled = spoils; }
+
 uint32_t shared_address(const void* p) {
   return kFirstAddress + static_cast<uint32_t>(static_cast<const std::byte*>(p) - shared_memory().data());
 }
@@ -120,6 +126,7 @@ void multiply(MatrixElement element, float (&d)[4], const uint32_t (&a)[4], cons
       }
     d[i] = sum;
   }
+  if (is_spoiled && lane == 0) d[0] += 1;
 }
 
 void begin_copy(int bytes, uint32_t to, const void* from, bool is_there) {

@@ -11,6 +11,8 @@
 #include "backends/cuda/hopper/ways.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/stem_conv2d.h"
+#include "backends/cuda/stem_mma.h"
+#include "backends/cuda/stem_ways.h"
 #include "backends/cuda/sums_difference.h"
 #include "ops/products.h"
 
@@ -68,11 +70,11 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
   const Convolution v = Convolution::of(request.node, x.shape, y.shape);
   const DType dtype = x.dtype;
   const bool bias = has_input(request, 2), relu = request.node.attributes.flag("relu");
-  if (is_stem(v)) {
+  if (is_stem(v) && !takes_stem_mma(dtype, v)) {
     auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
       stem_conv2d(dtype, v, a.inputs[0], a.inputs[1], a.in<float>(2), relu, a.outputs[0], stream);
     });
-    return nhwc_choice(request, stem_kernel_name(dtype, v), std::move(kernel));
+    return nhwc_choice(request, text("cuda:own:", stem_kernel_name(dtype, v)), std::move(kernel));
   }
 
   // Tensors: x, weights, y, and the bias or the moments if there are some. Scratch comes last.
@@ -95,7 +97,9 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
   };
   const size_t moment_bytes = moments ? moments->scratch_bytes() : 0;
   std::vector<Way> ways;
-  if (has_graph(v)) {
+  if (is_stem(v)) {
+    ways = stem_ways(device, dtype, v, bias, relu, has_moments ? LaunchWay{finish} : LaunchWay{}, moment_bytes);
+  } else if (has_graph(v)) {
     Way plain{.name = "", .describe = forward_graph(v, dtype, false), .scratch_bytes = moment_bytes};
     if (bias || relu || has_moments) plain.launch = finish;
     ways.push_back(plain);
@@ -108,7 +112,7 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
                   .describe = {},
                   .launch = direct,
                   .scratch_bytes = moment_bytes,
-                  .is_last_resort = is_last_resort(v)});
+                  .is_last_resort = is_stem(v) || is_last_resort(v)});
 
   Problem problem = problem_of(device, request, v, dtype);
   problem.text += text(bias ? ", bias" : "", relu ? ", relu" : "", has_moments ? ", sums" : "");
@@ -214,12 +218,14 @@ KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelReque
   const Convolution v = Convolution::of(request.node, x.shape, dy.shape);
   const DType dtype = x.dtype;
   const bool bias = request.node.outputs.size() > 1;
+  if (takes_stem_mma(dtype, v))
+    return select_stem_weight_gradient(device, request, v, problem_of(device, request, v, dtype));
   if (is_stem(v)) {
     auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
       stem_weight_gradient(dtype, v, a.inputs[0], a.inputs[1], a.out<float>(0), bias ? a.out<float>(1) : nullptr,
                            a.scratch, stream);
     });
-    KernelChoice choice = nhwc_choice(request, stem_kernel_name(dtype, v), std::move(kernel));
+    KernelChoice choice = nhwc_choice(request, text("cuda:own:", stem_kernel_name(dtype, v)), std::move(kernel));
     choice.scratch_bytes = stem_weight_gradient_scratch_bytes(dtype, v, bias);
     return choice;
   }

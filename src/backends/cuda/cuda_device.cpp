@@ -8,6 +8,7 @@
 #include "backends/cuda/pinned_readback.h"
 #include "backends/cuda/plan_cache.h"
 #include "backends/cuda/ranged_kernel.h"
+#include "backends/cuda/stem_ways.h"
 #include "backends/kernel_list.h"
 #include "ops/op_def.h"
 #include "ops/products.h"
@@ -141,7 +142,9 @@ int64_t CudaDevice::rows_of_sums(const Graph& graph, const Node& node) const {
   const bool is_gradient = node.op->name == conv2d_input_gradient_op.name;
   const TensorType &x = graph.type(is_gradient ? node.outputs[0] : node.inputs[product::x]),
                    &y = graph.type(is_gradient ? node.inputs[input_gradient::dy] : node.outputs[0]);
-  return hopper::conv2d_rows_of_sums(*this, x.dtype, Convolution::of(node, x.shape, y.shape));
+  const Convolution v = Convolution::of(node, x.shape, y.shape);
+  if (const int64_t rows = hopper::conv2d_rows_of_sums(*this, x.dtype, v)) return rows;
+  return is_gradient ? 0 : stem_rows_of_sums(*this, x.dtype, v);
 }
 
 KernelChoice CudaDevice::select(const KernelRequest& request) {

@@ -207,7 +207,10 @@ EngineLimits limits_of(const Problem& problem, bool is_measured = true) {
 bool FastestWay::is_large() const { return plan_ && plan_->workspace_bytes() > kLarge; }
 
 FastestWay::FastestWay(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways) {
-  if (device.is_plan_only()) return;
+  if (device.is_plan_only()) {
+    way_.name = ways.front().name;
+    return;
+  }
   std::lock_guard lock(device.plans()->measuring());
   if (recall(device, problem, ways)) return;
   measure(device, problem, ways);

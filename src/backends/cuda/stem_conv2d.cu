@@ -218,7 +218,7 @@ bool is_stem(const Convolution& v) {
 
 std::string stem_kernel_name(DType dtype, const Convolution& v) {
   return with_type(dtype, [&](auto zero) {
-    return with_pack<decltype(zero)>(v.k, [](auto pack) { return text("cuda:own:stem_vec", decltype(pack)::value); });
+    return with_pack<decltype(zero)>(v.k, [](auto pack) { return text("stem_vec", decltype(pack)::value); });
   });
 }
 

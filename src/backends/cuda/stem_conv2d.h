@@ -13,7 +13,7 @@ namespace troika::cuda {
 
 // Whether these kernels take it: one input channel, a kernel of up to 11 x 11.
 bool is_stem(const Convolution& v);
-std::string stem_kernel_name(DType dtype, const Convolution& v);  // "cuda:own:stem_vec8"
+std::string stem_kernel_name(DType dtype, const Convolution& v);  // "stem_vec8"
 
 // bias may be null; NaN stays through the ReLU.
 void stem_conv2d(DType dtype, const Convolution& v, const void* x, const void* weights, const float* bias, bool relu,

@@ -5,57 +5,16 @@
 #include <cmath>
 #include <random>
 
-#include "backends/cuda/check.h"
 #include "backends/cuda/hopper/conv2d.h"
 #include "core/float16.h"
+#include "gpu_memory.h"
 #include "support/test_seed.h"
 
 namespace troika::cuda {
 namespace {
 
 // Whether the machine has a GPU that runs these kernels.
-bool has_hopper() {
-  int count = 0, major = 0, minor = 0;
-  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) return false;
-  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "GPU");
-  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0), "GPU");
-  return major == 9 && minor == 0;
-}
-
-// Memory of the GPU.
-template <typename T>
-class Memory {
- public:
-  Memory(size_t count, cudaStream_t stream) : count_(count), stream_(stream) {
-    check(cudaMalloc(reinterpret_cast<void**>(&address_), count * sizeof(T)), "memory");
-  }
-  ~Memory() { cudaFree(address_); }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  T* get() const { return address_; }
-  void set(const std::vector<T>& values) {
-    check(cudaMemcpyAsync(address_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice, stream_), "copy");
-    check(cudaStreamSynchronize(stream_), "copy");
-  }
-  std::vector<T> read() const {
-    std::vector<T> values(count_);
-    check(cudaMemcpyAsync(values.data(), address_, count_ * sizeof(T), cudaMemcpyDeviceToHost, stream_), "copy");
-    check(cudaStreamSynchronize(stream_), "copy");
-    return values;
-  }
-  void poison() { set(std::vector<T>(count_, poison_value())); }
-
- private:
-  static T poison_value() {
-    if constexpr (std::is_same_v<T, float>)
-      return std::nanf("");
-    else
-      return 0x7fff;  // NaN in bf16
-  }
-  T* address_ = nullptr;
-  const size_t count_;
-  const cudaStream_t stream_;
-};
+bool has_hopper() { return compute_capability() == 90; }
 
 std::vector<uint16_t> random_bf16(size_t count, std::mt19937_64& lot) {
   std::vector<uint16_t> values(count);

@@ -1,0 +1,169 @@
+// The weights' gradient of a conv2d of an image of one channel on tensor cores: dweights [channels,
+// taps] = the transpose of dy [pixels, channels] times windows [pixels, taps]. The bias's gradient is
+// one more tap, which reads 1 everywhere.
+//
+// A warp takes 16 pixels at a time. A product wants pairs of neighbouring pixels of dy, but memory
+// has neighbouring channels. So a lane loads a few channels of two neighbouring pixels and of two
+// more, in wide words, and swaps halves of words. Its channels become rows l / 4 and 8 more of
+// several products. dy is loaded a tile ahead; x has 1 / channels of its bytes.
+//
+// The sums of warps are added in their order, and those of blocks by a second launch.
+#include "backends/cuda/epilogue.h"
+#include "backends/cuda/matrix_instructions.cuh"
+#include "backends/cuda/stem_mma.h"
+#include "backends/cuda/stem_windows.cuh"
+
+namespace troika::cuda {
+namespace {
+
+// Loads 2 kWords channels of a pixel, of which `left` exist. Others are zeros.
+template <int kWords>
+__device__ inline void load_channels(uint32_t (&v)[kWords], const uint16_t* from, int left, bool is_wide) {
+  struct alignas(4 * kWords) Words {
+    uint32_t v[kWords];
+  };
+  Words words = {};
+  if (is_wide) {
+    if (left > 0) words = *reinterpret_cast<const Words*>(from);
+  } else {
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      if (2 * i < left) words.v[i] = from[2 * i];
+      if (2 * i + 1 < left) words.v[i] |= uint32_t{from[2 * i + 1]} << 16;
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) v[i] = words.v[i];
+}
+
+__device__ inline uint32_t low_halves(uint32_t a, uint32_t b) { return (a & 0xffffu) | b << 16; }
+__device__ inline uint32_t high_halves(uint32_t a, uint32_t b) { return a >> 16 | (b & 0xffff0000u); }
+
+// dweights [blocks, k, taps] and, unless it is null, dbias [blocks, k] are those of the blocks'
+// pixels. Grid: parts of the pixels, 16 kRows channels, 8 kColumns taps.
+template <typename T, int kRows, int kColumns>
+__global__ void __launch_bounds__(kThreads, kRows* kColumns <= 8 ? 2 : 1)
+    stem_mma_gradient_kernel(const uint16_t* x, const uint16_t* dy, float* dweights, float* dbias,
+                             unsigned pixels_of_block, StemWindows s) {
+  constexpr int kChannels = 16 * kRows, kTaps = 8 * kColumns, kPixels = 4;  // kPixels: that a lane has of a tile
+  __shared__ float sums[kChannels][kTaps];
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int own_row = lane / 4, own_column = lane % 4;
+  const int first_channel = static_cast<int>(blockIdx.y) * kChannels, channel = first_channel + own_row * 2 * kRows;
+  const int first_tap = static_cast<int>(blockIdx.z) * kTaps;
+  Tap taps[kColumns];
+  uint32_t outside[kColumns];  // what the tap reads outside of the image
+#pragma unroll
+  for (int c = 0; c < kColumns; ++c) {
+    const int tap = first_tap + c * 8 + own_row;
+    const T one = from_float<T>(1);
+    taps[c] = s.tap(tap);
+    outside[c] = tap == s.taps ? reinterpret_cast<const uint16_t&>(one) : 0;
+  }
+
+  const unsigned begin = blockIdx.x * pixels_of_block, end = min(begin + pixels_of_block, s.pixels);
+  const bool is_wide = s.k % (2 * kRows) == 0;  // words of all channels of a thread fit each pixel
+  // Of a tile a lane has the pixels 2 (l % 4), 1, 8 and 9 more.
+  const auto pixel_of = [&](unsigned first, int i) {
+    return first + static_cast<unsigned>(own_column * 2 + i % 2 + i / 2 * 8);
+  };
+  const auto load = [&](uint32_t(&v)[kPixels][kRows], unsigned first) {
+#pragma unroll
+    for (int i = 0; i < kPixels; ++i) {
+      const unsigned pixel = pixel_of(first, i);
+      load_channels(v[i], dy + int64_t{pixel} * s.k + channel, pixel < end ? s.k - channel : 0, is_wide);
+    }
+  };
+  float d[kRows][kColumns][4] = {};
+  uint32_t next[kPixels][kRows];
+  unsigned first = begin + static_cast<unsigned>(warp) * kTilePixels;
+  load(next, first);
+  for (; first < end; first += kWarps * kTilePixels) {
+    uint32_t a[kRows][4];
+#pragma unroll
+    for (int r = 0; r < kRows; ++r)
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        a[r][2 * i] = low_halves(next[2 * i][r], next[2 * i + 1][r]);
+        a[r][2 * i + 1] = high_halves(next[2 * i][r], next[2 * i + 1][r]);
+      }
+    load(next, first + kWarps * kTilePixels);
+    StemWindows::Window windows[kPixels];
+#pragma unroll
+    for (int i = 0; i < kPixels; ++i) windows[i] = s.window(pixel_of(first, i), end);
+#pragma unroll
+    for (int c = 0; c < kColumns; ++c) {
+      uint32_t b[2];
+#pragma unroll
+      for (int i = 0; i < 2; ++i)
+        b[i] = s.value(x, windows[2 * i], taps[c], outside[c]) | s.value(x, windows[2 * i + 1], taps[c], outside[c])
+                                                                     << 16;
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) multiply<T>(d[r][c], a[r], b);
+    }
+  }
+
+  // Row l / 4 of product r is channel 2 r of the lane, and the row 8 further on the channel after.
+  for (int w = 0; w < kWarps; ++w) {
+    if (w == warp) {
+#pragma unroll
+      for (int r = 0; r < kRows; ++r)
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c)
+#pragma unroll
+          for (int i = 0; i < 4; ++i) {
+            float& sum = sums[own_row * 2 * kRows + 2 * r + i / 2][c * 8 + own_column * 2 + i % 2];
+            sum = w == 0 ? d[r][c][i] : sum + d[r][c][i];
+          }
+    }
+    __syncthreads();
+  }
+  for (int i = static_cast<int>(threadIdx.x); i < kChannels * kTaps; i += kThreads) {
+    const int to_channel = first_channel + i / kTaps, tap = first_tap + i % kTaps;
+    const int64_t row = int64_t{blockIdx.x} * s.k + to_channel;
+    if (to_channel >= s.k) break;
+    if (tap < s.taps) dweights[row * s.taps + tap] = sums[i / kTaps][i % kTaps];
+    if (tap == s.taps && dbias) dbias[row] = sums[i / kTaps][i % kTaps];
+  }
+}
+
+// Calls run.operator()<rows, columns>() with the products of a block.
+template <typename Run>
+void with_products(int64_t channels, int64_t taps, Run&& run) {
+  if (channels > 32)
+    taps > 16 ? run.template operator()<4, 4>() : run.template operator()<4, 2>();
+  else
+    taps > 16 ? run.template operator()<2, 4>() : run.template operator()<2, 2>();
+}
+
+template <typename T>
+void launch(const Convolution& v, const void* x, const void* dy, float* dweights, float* dbias,
+            const StemShares& shares, cudaStream_t stream) {
+  const int64_t taps = v.taps() + (dbias ? 1 : 0);
+  with_products(v.k, taps, [&]<int kRows, int kColumns>() {
+    const auto parts = [](int64_t n, int64_t part) { return static_cast<unsigned>((n + part - 1) / part); };
+    const dim3 grid(shares.blocks, parts(v.k, 16 * kRows), parts(taps, 8 * kColumns));
+    stem_mma_gradient_kernel<T, kRows, kColumns>
+        <<<grid, kThreads, 0, stream>>>(static_cast<const uint16_t*>(x), static_cast<const uint16_t*>(dy), dweights,
+                                        dbias, shares.pixels, StemWindows(v));
+  });
+}
+
+}  // namespace
+
+void stem_mma_weight_gradient(DType dtype, const Convolution& v, const void* x, const void* dy, float* dweights,
+                              float* dbias, void* scratch, int multiprocessors, cudaStream_t stream) {
+  const StemShares shares(v, multiprocessors);
+  auto* const parts = static_cast<float*>(scratch);
+  float* const bias_parts = dbias ? parts + shares.blocks * v.weight_elements() : nullptr;
+  (dtype == DType::f16 ? launch<__half> : launch<__nv_bfloat16>)(v, x, dy, parts, bias_parts, shares, stream);
+  sum_partials(parts, shares.blocks, dweights, v.weight_elements(), stream);
+  if (dbias) sum_partials(bias_parts, shares.blocks, dbias, v.k, stream);
+}
+
+size_t stem_mma_weight_gradient_scratch_bytes(const Convolution& v, bool bias, int multiprocessors) {
+  return StemShares(v, multiprocessors).blocks * static_cast<size_t>(v.weight_elements() + (bias ? v.k : 0)) *
+         sizeof(float);
+}
+
+}  // namespace troika::cuda

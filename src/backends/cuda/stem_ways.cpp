@@ -1,0 +1,92 @@
+// Ways of the kernels for images of one channel.
+#include "backends/cuda/stem_ways.h"
+
+#include <array>
+
+#include "backends/cuda/kernels.h"
+#include "backends/cuda/stem_conv2d.h"
+#include "backends/cuda/stem_mma.h"
+
+namespace troika::cuda {
+namespace {
+
+// Its number changes with the kernels, so that what was measured before is forgotten.
+constexpr const char* kMmaName = "stem_mma1";
+
+}  // namespace
+
+std::vector<Way> stem_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool bias, bool relu,
+                           const LaunchWay& add_moments, size_t moment_bytes) {
+  const auto bias_of = [=](void* const* t) { return bias ? static_cast<const float*>(t[3]) : nullptr; };
+  const auto plain = [=](void* const* t, cudaStream_t stream) {
+    stem_conv2d(dtype, v, t[0], t[1], bias_of(t), relu, t[2], stream);
+    if (add_moments) add_moments(t, stream);
+  };
+  const auto mma = [=, has_moments = bool{add_moments}, multiprocessors = device.multiprocessors()](
+                       void* const* t, cudaStream_t stream) {
+    stem_mma_conv2d(dtype, v, t[0], t[1], bias_of(t), relu, t[2], has_moments ? static_cast<float*>(t[3]) : nullptr,
+                    multiprocessors, stream);
+  };
+  return {{.name = stem_kernel_name(dtype, v), .describe = {}, .launch = plain, .scratch_bytes = moment_bytes},
+          {.name = kMmaName, .describe = {}, .launch = mma, .must_prove = true}};
+}
+
+int64_t stem_rows_of_sums(const CudaDevice& device, DType dtype, const Convolution& v) {
+  // Fewer pixels are soon read again. batch_norm2d refuses a single value, if it has no moments.
+  constexpr int64_t kLeastPixels = 64;
+  if (!takes_stem_mma(dtype, v) || v.pixels() < kLeastPixels) return 0;
+  return stem_mma_rows_of_sums(v, device.multiprocessors());
+}
+
+namespace {
+
+// Tensors: x, dy, dweights in f32, dbias in f32 if there is one, and scratch.
+std::vector<Way> weight_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool bias) {
+  const auto bias_of = [=](void* const* t) { return bias ? static_cast<float*>(t[3]) : nullptr; };
+  const size_t place = bias ? 4 : 3;  // of the scratch
+  const auto plain = [=](void* const* t, cudaStream_t stream) {
+    stem_weight_gradient(dtype, v, t[0], t[1], static_cast<float*>(t[2]), bias_of(t), t[place], stream);
+  };
+  const int multiprocessors = device.multiprocessors();
+  const auto mma = [=](void* const* t, cudaStream_t stream) {
+    stem_mma_weight_gradient(dtype, v, t[0], t[1], static_cast<float*>(t[2]), bias_of(t), t[place], multiprocessors,
+                             stream);
+  };
+  return {{.name = stem_kernel_name(dtype, v),
+           .describe = {},
+           .launch = plain,
+           .scratch_bytes = stem_weight_gradient_scratch_bytes(dtype, v, bias)},
+          {.name = kMmaName,
+           .describe = {},
+           .launch = mma,
+           .scratch_bytes = stem_mma_weight_gradient_scratch_bytes(v, bias, multiprocessors),
+           .must_prove = true}};
+}
+
+}  // namespace
+
+KernelChoice select_stem_weight_gradient(CudaDevice& device, const KernelRequest& request, const Convolution& v,
+                                         Problem problem) {
+  const TensorType &x = input_type(request, 0), &dy = input_type(request, 1);
+  const bool bias = request.node.outputs.size() > 1;
+  problem.tensors = {x, dy, output_type(request, 0)};
+  if (bias) {
+    problem.text += ", bias";
+    problem.tensors.push_back(output_type(request, 1));
+    problem.outputs.push_back({.place = 3});
+  }
+  auto way = std::make_unique<FastestWay>(device, problem, weight_gradient_ways(device, x.dtype, v, bias));
+  const std::string name = way->kernel_name();
+  const std::vector<LogLine> notes = way->notes();
+  const size_t scratch_bytes = way->scratch_bytes(), tensors = problem.tensors.size();
+  auto kernel = make_kernel(device, [=, way = std::move(way)](const Arguments& a, cudaStream_t stream) {
+    const std::array<void*, 4> all = {a.inputs[0], a.inputs[1], a.outputs[0], bias ? a.outputs[1] : nullptr};
+    way->run({all.data(), tensors}, a.scratch, stream);
+  });
+  KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
+  choice.scratch_bytes = scratch_bytes;
+  choice.notes = notes;
+  return choice;
+}
+
+}  // namespace troika::cuda

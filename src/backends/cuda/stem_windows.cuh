@@ -1,0 +1,131 @@
+// Windows of a convolution of an image of one channel in 16 bits, for kernels that multiply by
+// tensor cores: what a tap of a pixel reads, and how pixels are shared among blocks and warps.
+#pragma once
+
+#include <bit>
+#include <type_traits>
+
+#include "backends/cuda/convolution.h"
+#include "backends/cuda/elements.cuh"
+#include "backends/cuda/kernels.h"
+
+namespace troika::cuda {
+
+constexpr int kWarps = kThreads / 32;
+constexpr unsigned kTilePixels = 16;  // that a warp takes at a time
+
+// A divisor of numbers below 2^31.
+struct Divisor {
+  unsigned factor, shift, by;
+
+  explicit Divisor(int64_t divisor)
+      : shift(static_cast<unsigned>(std::bit_width(static_cast<uint64_t>(divisor - 1)))),
+        by(static_cast<unsigned>(divisor)) {
+    factor = static_cast<unsigned>((((uint64_t{1} << shift) - by) << 32) / by + 1);
+  }
+  __device__ unsigned quotient(unsigned n) const { return (__umulhi(n, factor) + n) >> shift; }
+};
+
+// A row or column that is in no image, whatever is added to it.
+constexpr int kNowhere = -(1 << 30);
+
+// Of a window: place, and elements of x from the window's first.
+struct Tap {
+  int row, column;
+  unsigned offset;
+};
+
+struct StemWindows {
+  int x_size[2], kernel[2], stride[2], padding[2], dilation[2];
+  int taps, k;
+  unsigned pixels;  // of all images
+  Divisor rows, columns;
+
+  explicit StemWindows(const Convolution& v)
+      : taps(static_cast<int>(v.taps())),
+        k(static_cast<int>(v.k)),
+        pixels(static_cast<unsigned>(v.pixels())),
+        rows(v.y_size[0]),
+        columns(v.y_size[1]) {
+    for (int i = 0; i < 2; ++i) {
+      x_size[i] = static_cast<int>(v.x_size[i]);
+      kernel[i] = static_cast<int>(v.kernel[i]);
+      stride[i] = static_cast<int>(v.stride[i]);
+      padding[i] = static_cast<int>(v.padding[i]);
+      dilation[i] = static_cast<int>(v.dilation[i]);
+    }
+  }
+
+  // The window of a pixel. That of a pixel from `end` on is nowhere.
+  struct Window {
+    int row, column;
+    unsigned first;  // the place of its first element in x; wraps if that is outside
+  };
+  __device__ Window window(unsigned pixel, unsigned end) const {
+    const unsigned y_row = columns.quotient(pixel), image = rows.quotient(y_row);  // y_row: of all images
+    const int row = static_cast<int>(y_row - image * rows.by) * stride[0] - padding[0];
+    const int column = static_cast<int>(pixel - y_row * columns.by) * stride[1] - padding[1];
+    return {pixel < end ? row : kNowhere, column,
+            (image * static_cast<unsigned>(x_size[0]) + static_cast<unsigned>(row)) * static_cast<unsigned>(x_size[1]) +
+                static_cast<unsigned>(column)};
+  }
+
+  // The tap of a row and column of the kernel, which may have fewer.
+  __device__ Tap tap(int row, int column) const {
+    const bool has_row = row < kernel[0], has_column = column < kernel[1];
+    const int r = row * dilation[0], c = column * dilation[1];
+    return {has_row ? r : kNowhere, has_column ? c : kNowhere,
+            static_cast<unsigned>(has_row && has_column ? r * x_size[1] + c : 0)};
+  }
+  __device__ Tap tap(int i) const { return tap(i / kernel[1], i % kernel[1]); }
+
+  // The bits that a tap reads, or `outside` of the image.
+  __device__ uint32_t value(const uint16_t* x, const Window& w, const Tap& tap, uint32_t outside = 0) const {
+    const bool is_inside = static_cast<unsigned>(w.row + tap.row) < static_cast<unsigned>(x_size[0]) &&
+                           static_cast<unsigned>(w.column + tap.column) < static_cast<unsigned>(x_size[1]);
+    return is_inside ? uint32_t{__ldg(x + (w.first + tap.offset))} : outside;
+  }
+};
+
+// How the pixels are shared: a block has neighbouring ones, and its warps take tiles in turn. A
+// thread adds up few enough numbers in f32 that rounding does not drift.
+struct StemShares {
+  unsigned pixels, blocks;  // pixels of a block
+
+  StemShares(const Convolution& v, int multiprocessors) {
+    constexpr int64_t kBlocksEach = 2, kMostOfWarp = 256;
+    const int64_t tiles = (v.pixels() + kTilePixels - 1) / kTilePixels, wanted = kBlocksEach * multiprocessors;
+    const int64_t of_block = std::clamp<int64_t>((tiles + wanted - 1) / wanted, kWarps, kMostOfWarp * kWarps);
+    pixels = static_cast<unsigned>(of_block) * kTilePixels;
+    blocks = static_cast<unsigned>((tiles + of_block - 1) / of_block);
+  }
+};
+
+// Two numbers rounded to 16 bits in a word, `low` in the low half.
+template <typename T>
+__device__ inline uint32_t pack(float low, float high) {
+  if constexpr (std::is_same_v<T, __half>) {
+    const __half2 pair = __floats2half2_rn(low, high);
+    return reinterpret_cast<const uint32_t&>(pair);
+  } else {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    return reinterpret_cast<const uint32_t&>(pair);
+  }
+}
+template <typename T>
+__device__ inline float2 unpack(uint32_t pair) {
+  if constexpr (std::is_same_v<T, __half>)
+    return __half22float2(reinterpret_cast<const __half2&>(pair));
+  else
+    return {__uint_as_float(pair << 16), __uint_as_float(pair & 0xffff0000u)};
+}
+// Both cut at 0; NaN stays.
+template <typename T>
+__device__ inline uint32_t cut(uint32_t pair) {
+  using Two = std::conditional_t<std::is_same_v<T, __half>, __half2, __nv_bfloat162>;
+  const uint32_t zeros = 0;
+  const Two result = __hmax2_nan(reinterpret_cast<const Two&>(pair), reinterpret_cast<const Two&>(zeros));
+  return reinterpret_cast<const uint32_t&>(result);
+}
+
+}  // namespace troika::cuda

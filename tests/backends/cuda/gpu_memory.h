@@ -1,0 +1,58 @@
+// Memory of a GPU, or of one in software, for tests of kernels.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "backends/cuda/check.h"
+
+namespace troika::cuda {
+
+// The compute capability of the first GPU, times 10; 0: there is none.
+inline int compute_capability() {
+  int count = 0, major = 0, minor = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) return 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "GPU");
+  check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0), "GPU");
+  return major * 10 + minor;
+}
+
+template <typename T>
+class Memory {
+ public:
+  Memory(size_t count, cudaStream_t stream) : count_(count), stream_(stream) {
+    check(cudaMalloc(reinterpret_cast<void**>(&address_), count * sizeof(T)), "memory");
+  }
+  ~Memory() { cudaFree(address_); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  T* get() const { return address_; }
+  void set(const std::vector<T>& values) {
+    check(cudaMemcpyAsync(address_, values.data(), count_ * sizeof(T), cudaMemcpyHostToDevice, stream_), "copy");
+    check(cudaStreamSynchronize(stream_), "copy");
+  }
+  std::vector<T> read() const {
+    std::vector<T> values(count_);
+    check(cudaMemcpyAsync(values.data(), address_, count_ * sizeof(T), cudaMemcpyDeviceToHost, stream_), "copy");
+    check(cudaStreamSynchronize(stream_), "copy");
+    return values;
+  }
+  void poison() { set(std::vector<T>(count_, poison_value())); }
+
+ private:
+  static T poison_value() {
+    if constexpr (std::is_same_v<T, float>)
+      return std::nanf("");
+    else
+      return 0x7fff;  // NaN in bf16, and in f16
+  }
+  T* address_ = nullptr;
+  const size_t count_;
+  const cudaStream_t stream_;
+};
+
+}  // namespace troika::cuda
