@@ -3,6 +3,7 @@
     sass_test.py FOLDER      the folder with the kernels' object files
 
 - Kernels for Hopper multiply by HGMMA, load by TMA, and keep all registers: no stack, no spills.
+- Kernels that multiply by warps have HMMA, keep all registers, and move 16 bytes at once.
 - Kernels that move packs of 16 bytes load and store 16 bytes at once.
 
 cuobjdump and nvdisasm come from the PATH, or from their wheels, which are installed in build/tools.
@@ -21,6 +22,11 @@ HOPPER = {
     "conv2d_64": "conv2d_64_kernel",
     "conv2d_64_weight_gradient": "conv2d_64_weight_gradient_kernel",
     "conv2d_wide": "conv2d_wide_kernel",
+}
+# Kernels whose warps multiply, for each architecture: the widest move that one of them needs.
+WARPS = {
+    "stem_mma": ("stem_mma_kernel", "STG.E.128"),
+    "stem_mma_gradient": ("stem_mma_gradient_kernel<__nv_bfloat16, 4, 2>", "LDG.E.128"),
 }
 # Kernels whose packs have 16 bytes.
 PACKED = {
@@ -88,6 +94,22 @@ def hopper_faults(path, name):
     return faults
 
 
+def warp_faults(path, name, move):
+    """An object file has each kernel once for each architecture."""
+    stacks = re.findall(r"Function ([^\n]+):\n[^\n]*?STACK:(\d+)", cuobjdump("--dump-resource-usage", path))
+    parts = re.split(r"\n\s*Function : ([^\n]+)\n", cuobjdump("-sass", path))
+    code = list(zip(parts[1::2], parts[2::2]))
+    faults = [f"{short(kernel)} has a stack of {stack} bytes, need 0" for kernel, stack in stacks if int(stack)]
+    for kernel, text in code:
+        if "HMMA.16816.F32" not in text:
+            faults.append(f"{short(kernel)} has no HMMA.16816.F32")
+        faults += [f"{short(kernel)} spills: {spill}" for spill in ("STL", "LDL") if re.search(rf"\b{spill}\b", text)]
+    named = [text for kernel, text in code if name in kernel]
+    if not named:
+        faults.append(f"{path.name} has no kernel {name}")
+    return faults + [f"{name} has no {move}" for text in named if move not in text]
+
+
 def packed_faults(path, pattern):
     code = {kernel: text for kernel, text in code_of(path).items() if re.search(pattern, short(kernel))}
     faults = [] if code else [f"{path.name} has no kernel {pattern}"]
@@ -97,12 +119,13 @@ def packed_faults(path, pattern):
 def main():
     folder = pathlib.Path(sys.argv[1])
     hopper = {name: kernel for name, kernel in HOPPER.items() if (folder / f"{name}.o").exists()}
-    names = [*(f"hopper_{name}" for name in hopper), *(f"packs_{name}" for name in PACKED)]
+    names = [*(f"hopper_{name}" for name in hopper), *(f"warps_{name}" for name in WARPS), *(f"packs_{name}" for name in PACKED)]
     if why := find_tools():
         for name in names:
             print(f"skip {name} {why}")
         return 0
     failed = [report(f"hopper_{name}", hopper_faults(folder / f"{name}.o", kernel)) for name, kernel in hopper.items()]
+    failed += [report(f"warps_{name}", warp_faults(folder / f"{name}.o", *needed)) for name, needed in WARPS.items()]
     failed += [report(f"packs_{name}", packed_faults(folder / f"{name}.o", pattern)) for name, pattern in PACKED.items()]
     return any(failed)
 

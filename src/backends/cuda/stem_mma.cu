@@ -6,8 +6,8 @@
 // windows straight from memory: x has 1 / channels of y's bytes and is in the nearest cache.
 //
 // Lane l of a product has columns 2 (l % 4) and 1 more. Four products share 32 channels in such a
-// way that the lane has the 8 channels from 8 (l % 4) on, which are 16 bytes. So four lanes write 64
-// neighbouring bytes at once.
+// way that the lane has the 8 channels from 8 (l % 4) on, which are 16 bytes. So four lanes write
+// 64 neighbouring bytes at once.
 //
 // Moments: a thread sums differences from the first value of its warp, and their squares. These are
 // small, however large the mean is. Warps are then merged in f64 (Chan, Golub and LeVeque 1979).
@@ -53,8 +53,8 @@ struct WarpMoments {
   }
 };
 
-// Merges the moments of a block's warps, of which this one has `count` pixels, and writes them to
-// means [channels] and, k numbers further on, to the sums of squared differences.
+// Merges the moments of a block's warps, of which this one has `count` pixels. Writes the means
+// [channels] to `means_to`, and the sums of squared differences k numbers further on.
 template <int kGroups>
 __device__ inline void write_moments(WarpMoments<kGroups>& own, int count, int channels, int k, float* means_to) {
   constexpr int kChannels = kGroups * kGroup;
@@ -104,10 +104,10 @@ __global__ void __launch_bounds__(kThreads, kSlices < 8 ? 2 : 1)
   const int own_row = lane / 4, own_column = lane % 4;
   const int first_channel = static_cast<int>(blockIdx.y) * kGroups * kGroup;
 
-  // Of a slice a thread has 4 taps: those of a row of a small kernel, else two neighbours and the
+  // A thread has 4 taps of a slice: those of a row of a small kernel, else two neighbours and the
   // two that come 8 later.
   __shared__ Tap shared_taps[kSlices * kDepth];
-  Tap own_taps[4];
+  Tap own_taps[4] = {};
   if constexpr (kSlices == 1) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) own_taps[i] = s.tap(own_column, i);

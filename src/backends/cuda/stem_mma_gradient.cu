@@ -1,6 +1,6 @@
 // The weights' gradient of a conv2d of an image of one channel on tensor cores: dweights [channels,
-// taps] = the transpose of dy [pixels, channels] times windows [pixels, taps]. The bias's gradient is
-// one more tap, which reads 1 everywhere.
+// taps] = the transpose of dy [pixels, channels] times windows [pixels, taps]. The bias's gradient
+// is one more tap, which reads 1 everywhere.
 //
 // A warp takes 16 pixels at a time. A product wants pairs of neighbouring pixels of dy, but memory
 // has neighbouring channels. So a lane loads a few channels of two neighbouring pixels and of two

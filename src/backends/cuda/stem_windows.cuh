@@ -29,7 +29,7 @@ struct Divisor {
 // A row or column that is in no image, whatever is added to it.
 constexpr int kNowhere = -(1 << 30);
 
-// Of a window: place, and elements of x from the window's first.
+// A place in a window, and its distance in x from the window's first.
 struct Tap {
   int row, column;
   unsigned offset;
