@@ -135,6 +135,11 @@ class Device {
   virtual int64_t rows_of_sums([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& node) const {
     return 0;
   }
+  // Whether this batch_norm2d's kernel can write the mask of its ReLU (ops/batch_norm2d.h). Then
+  // the kernels of its gradient and of a conv2d_input_gradient with sums can read the mask.
+  virtual bool has_relu_mask([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& node) const {
+    return false;
+  }
   // Returns the kernel for a node. UNSUPPORTED, naming op and device, if there is none.
   virtual KernelChoice select(const KernelRequest& request) = 0;
   // Returns a kernel with one input and one output that changes the layout.

@@ -45,7 +45,9 @@ std::vector<TensorType> infer(const OpInputs& in) {
   if (in.has(running_mean) != in.has(running_var) || in.has(running_mean) != in.has(num_batches_tracked))
     in.fail("has some of its running statistics, needs all or none");
   const TensorType channel{DType::f32, {channels}};
-  return {in.types[x], channel, channel};
+  std::vector<TensorType> types = {in.types[x], channel, channel};
+  if (in.node.attributes.flag("mask")) types.push_back({DType::u8, {in.shape(x).elements() / 8}});
+  return types;
 }
 
 // The same with sums over all ranks, which have n values per channel together. Gradients of
@@ -86,7 +88,7 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
   return gradients;
 }
 
-// Outputs: dx, dweight, dbias, and dz if `residual`.
+// Outputs: dx, dweight, dbias, dz if `residual`, and dbias once more if `has_dbias_too`.
 std::vector<TensorType> infer_gradient(const OpInputs& in) {
   using namespace batch_norm2d_gradient;
   in.need_inputs(dy + 1, kInputs);
@@ -107,6 +109,7 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
                  in.shape(dy), ", need both of one type"));
   if (in.has(addend) && !residual) in.fail("adds gradients and has no residual, need it: the sum is kept as dz");
   if (residual) types.push_back(in.types[x]);
+  if (in.node.attributes.flag("has_dbias_too")) types.push_back(in.types[weight]);
   return types;
 }
 

@@ -19,7 +19,9 @@ enum Input : size_t {
   absorbed_bias,  // or none: the bias that x lacks, added only to the tracked mean (passes/absorb_biases.cpp)
   kInputs
 };
-enum Output : size_t { y, mean, inv_std };
+// mask if `mask`: bits for the elements of y, channels fastest, 1 if the ReLU lets the gradient
+// pass (passes/fuse_sums.cpp).
+enum Output : size_t { y, mean, inv_std, mask };
 }  // namespace batch_norm2d
 
 namespace batch_norm2d_gradient {
@@ -28,14 +30,16 @@ enum Input : size_t {
   weight,
   mean,
   inv_std,
-  y,  // if `relu`
+  y,  // if `relu`; or the mask of the ReLU
   dy,
   own_sums,  // this and the next: with SyncBatchNorm, or none (batch_norm2d_gradient_sums)
   all_sums,
   addend,  // or none: another gradient of y, added to dy (passes/fuse_adds.cpp)
   kInputs
 };
-enum Output : size_t { dx, dweight, dbias, dz };  // dz if `residual`
+// dz if `residual`; dbias_too, which is dbias once more, if `has_dbias_too`
+// (passes/share_sums.cpp).
+enum Output : size_t { dx, dweight, dbias, dz };
 }  // namespace batch_norm2d_gradient
 
 namespace batch_norm2d_gradient_sums {

@@ -57,14 +57,19 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
 std::vector<TensorType> infer_input_gradient(const OpInputs& in) {
   using namespace input_gradient;
   const bool has_sums = in.node.attributes.has("sums");
-  in.need_inputs(has_sums ? kAllInputs : kInputs, has_sums ? kAllInputs : kInputs);
+  in.need_inputs(has_sums ? addend : kInputs, has_sums ? kAllInputs : kInputs);
   const Shape shape(in.node.attributes.list("input_shape"));
   std::vector<TensorType> types = {{in.types[dy].dtype, shape}};
   if (!has_sums) return types;
-  for (size_t i : {norm_x, norm_y})
-    if (in.types[i] != types[0])
-      in.fail(text("has a batch_norm2d of ", name_of(in.types[i].dtype), in.shape(i), ", need ",
-                   name_of(types[0].dtype), shape));
+  const TensorType mask{DType::u8, {shape.elements() / 8}};
+  const auto need = [&](size_t i, const TensorType& type) {
+    if (in.types[i] != type)
+      in.fail(text("has a batch_norm2d of ", name_of(in.types[i].dtype), in.shape(i), ", need ", name_of(type.dtype),
+                   type.shape));
+  };
+  need(norm_x, types[0]);
+  need(norm_y, in.has(addend) ? mask : types[0]);
+  if (in.has(addend)) need(addend, types[0]);
   types.push_back({DType::f32, {in.node.attributes.integer("sums"), 2 * shape[1] + 1}});
   return types;
 }

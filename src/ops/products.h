@@ -12,7 +12,8 @@ enum Input : size_t { x, weight, bias, kInputs };  // bias or none
 // Operands of conv2d_input_gradient and linear_input_gradient.
 namespace input_gradient {
 // The inputs after dy are those of the batch_norm2d with a ReLU before the convolution, or none:
-// then dx is the gradient before the ReLU, and its sums are an output (passes/fuse_sums.cpp).
+// then dx is the gradient before the ReLU, and its sums are an output (passes/fuse_sums.cpp). With
+// an addend, another gradient that is added to dx before, norm_y is the mask of the ReLU.
 enum Input : size_t {
   weight,
   dy,
@@ -23,6 +24,7 @@ enum Input : size_t {
   norm_bias,
   norm_mean,
   norm_inv_std,
+  addend,  // or none
   kAllInputs
 };
 enum Output : size_t { dx, sums };  // sums if `sums`

@@ -31,14 +31,24 @@ void fuse_steps(Graph& graph);  // nodes that nothing reads any more stay in the
 void fuse_adds(Graph& graph);
 
 // Lets convolutions and their input gradients return the sums of their results that batch_norm2d
-// and its gradient need, if the device's kernel has them at once. `rows_of` returns the number of
-// rows of such sums; 0: the kernel has none. To be run after autodiff and fuse_adds.
-using RowsOfSums = std::function<int64_t(const Graph&, const Node&)>;
-void fuse_sums(Graph& graph, const RowsOfSums& rows_of);
+// and its gradient need, if the device's kernel has them at once. To be run after autodiff and
+// fuse_adds.
+struct KernelsOfSums {
+  // Returns the number of rows of sums of a conv2d or conv2d_input_gradient; 0: its kernel has
+  // none.
+  std::function<int64_t(const Graph&, const Node&)> rows;
+  // Returns whether the kernel of a batch_norm2d can write a mask of its ReLU.
+  std::function<bool(const Graph&, const Node&)> has_mask;
+};
+void fuse_sums(Graph& graph, const KernelsOfSums& kernels);
 
 // Removes biases of convolutions that batch_norm2d subtracts again in training. To be run after
 // autodiff.
 void absorb_biases(Graph& graph);
+
+// Lets batch_norm2d_gradient return the gradient of a convolution's bias that is the same as that
+// of batch_norm2d's own. To be run after fuse_adds.
+void share_sums(Graph& graph);
 
 // Sets the gradients of biases that batch_norm2d subtracts again to 0, all by one node.
 void zero_biases(Graph& graph);

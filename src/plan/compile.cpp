@@ -89,9 +89,8 @@ void check_sizes(const Graph& graph) {
   const auto check = [&](ValueId id, const std::string& what) {
     const Shape& shape = graph.type(id).shape;
     if (shape.has_more_than(INT32_MAX))
-      throw Error(Status::out_of_memory,
-                  text(what, ": a device computes on at most ", INT32_MAX, " elements, shape ", shape,
-                       " has more; use a smaller batch or more micro-batches"));
+      throw Error(Status::out_of_memory, text(what, ": a device computes on at most ", INT32_MAX, " elements, shape ",
+                                              shape, " has more; use a smaller batch or more micro-batches"));
   };
   for (ValueId id = 0; id < graph.values().size(); ++id)
     if (is_input(graph.value(id).role)) check(id, text("input '", graph.value(id).name, "'"));
@@ -276,6 +275,7 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
       // If few activations are kept, the sum is kept instead of its terms.
       if (!r.spec.recompute.is_on()) passes.run("fuse_adds", fuse_adds);
       passes.run("zero_biases", zero_biases);
+      passes.run("share_sums", share_sums);
       passes.run("absorb_biases", absorb_biases);
     }
     // With recompute, each copy of a cast stays near its reader and need not be kept. With late
@@ -294,7 +294,8 @@ Plan compile(const CompileRequest& r, Device& device, StateTable& state, const L
   Graph graph = build_graph(r, log);
   if (r.mode == Mode::train && r.spec.fuse)
     PassManager(graph, r.interruption, log).run("fuse_sums", [&](Graph& g) {
-      fuse_sums(g, [&](const Graph& of, const Node& node) { return device.rows_of_sums(of, node); });
+      fuse_sums(g, {.rows = [&](const Graph& of, const Node& node) { return device.rows_of_sums(of, node); },
+                    .has_mask = [&](const Graph& of, const Node& node) { return device.has_relu_mask(of, node); }});
     });
   Plan plan = lower(graph, device, state, r.interruption, log);
   plan.compresses_gradients = r.spec.compresses_gradients;

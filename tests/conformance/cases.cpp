@@ -173,7 +173,7 @@ void add_batch_norm2d(std::vector<Case>& cases) {
     const std::optional<TensorType> y = b.relu ? std::optional(f32(b.x)) : std::nullopt;
     Case c{"batch_norm2d_gradient",
            {f32(b.x), channel, channel, channel, y, f32(b.x), std::nullopt, std::nullopt, f32(b.x)},
-           {{"relu", int64_t{b.relu}}, {"residual", int64_t{1}}}};
+           {{"relu", int64_t{b.relu}}, {"residual", int64_t{1}}, {"has_dbias_too", int64_t{1}}}};
     c.numbers[3] = positive;
     cases.push_back(c);
   }

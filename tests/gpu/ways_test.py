@@ -39,14 +39,14 @@ def every_way_of_lenet_has_a_time():
 
 def a_proof_and_a_kernel_that_was_struck_out_are_read():
     problems, struck_out = load().read([
-        "warning plan: conv2d 'a' on cuda:0: the kernel hopper1 is not used: its result differs by 0.05 of the norm; conv2d bf16",
-        "debug plan: measured conv2d bf16 1x64: hopper1: 81.4 us, differs by 0.0016 of the norm",
+        "warning plan: conv2d 'a' on cuda:0: the kernel hopper2 is not used: its result differs by 0.05 of the norm; conv2d bf16",
+        "debug plan: measured conv2d bf16 1x64: hopper2: 81.4 us, differs by 0.0016 of the norm",
         "debug plan: measured conv2d bf16 1x64: rounded:eng52_k2=3: inf us",
-        "debug plan: chosen conv2d bf16 1x64: hopper1",
+        "debug plan: chosen conv2d bf16 1x64: hopper2",
         "info plan: compiled plan"])
     (ways,) = problems.values()
     assert [(way.name, way.us, way.difference, way.is_chosen) for way in ways] == [
-        ("hopper1", 81.4, "0.0016", True), ("rounded:eng52_k2=3", float("inf"), "", False)], ways
+        ("hopper2", 81.4, "0.0016", True), ("rounded:eng52_k2=3", float("inf"), "", False)], ways
     assert len(struck_out) == 1 and "differs by 0.05" in struck_out[0], struck_out
 
 

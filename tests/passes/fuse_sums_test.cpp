@@ -24,9 +24,14 @@ graph "net" {
          "}";
 }
 
+KernelsOfSums kernels_of(int64_t rows, bool has_mask = false) {
+  return {.rows = [=](const Graph&, const Node&) { return rows; },
+          .has_mask = [=](const Graph&, const Node&) { return has_mask; }};
+}
+
 Graph fused(const std::string& nodes, int64_t rows) {
   Graph graph = parse_graph(network(nodes));
-  fuse_sums(graph, [&](const Graph&, const Node&) { return rows; });
+  fuse_sums(graph, kernels_of(rows));
   verify(graph);
   return graph;
 }
@@ -77,8 +82,8 @@ TEST(FuseSums, LeavesAReluBetween) {
 
 // The backward pass of a batch_norm2d with a ReLU between two convolutions of 5 channels.
 // `gradient` has the nodes of the second convolution's input gradient and of batch_norm2d's
-// gradient.
-std::string backward(const std::string& gradient) {
+// gradient. `mask` and `attribute` are those of the forward node.
+std::string backward(const std::string& gradient, const std::string& mask = "", const std::string& attribute = "") {
   return R"(
 graph "net" {
   %0 : f32[2, 5, 4, 4] samples "x"
@@ -86,9 +91,9 @@ graph "net" {
   %2 : f32[5] parameter "bn.weight"
   %3 : f32[5] parameter "bn.bias"
   %4 : f32[2, 3, 4, 4] input "dy"
-  (%5 : f32[2, 5, 4, 4], %6 : f32[5], %7 : f32[5]) = batch_norm2d(%0, %2, %3, _, _, _, _) "bn" {eps=1e-05, momentum=0.1, relu=1}
-)" + gradient +
-         R"(  return %5, %9, %10, %11
+  (%5 : f32[2, 5, 4, 4], %6 : f32[5], %7 : f32[5])" +
+         mask + ") = batch_norm2d(%0, %2, %3, _, _, _, _) \"bn\" {eps=1e-05, " + attribute + "momentum=0.1, relu=1}\n" +
+         gradient + R"(  return %5, %9, %10, %11
 }
 )";
 }
@@ -107,9 +112,9 @@ std::string norm_gradient(const std::string& inputs, const std::string& attribut
          ") \"bn\" " + attributes + "\n";
 }
 
-Graph fused_backward(const std::string& gradient) {
+Graph fused_backward(const std::string& gradient, bool has_mask = false, int64_t rows = 7) {
   Graph graph = parse_graph(backward(gradient));
-  fuse_sums(graph, [&](const Graph&, const Node&) { return 7; });
+  fuse_sums(graph, kernels_of(rows, has_mask));
   verify(graph);
   return graph;
 }
@@ -137,6 +142,45 @@ TEST(FuseSums, LeaveAGradientWithAResidual) {
   const std::string nodes =
       input_gradient() + norm_gradient("%0, %2, %6, %7, %5, %8", "{relu=1, residual=1}", ", %12 : f32[2, 5, 4, 4]");
   EXPECT_GRAPH(fused_backward(nodes), backward(nodes));
+}
+
+constexpr const char *kMask = ", %13 : u8[20]", *kMaskAttribute = "mask=1, ";
+
+// As at the end of a block of a ResNet, with a reader of dz.
+std::string end_of_block(const std::string& inputs) {
+  return norm_gradient(inputs, "{relu=1, residual=1}", ", %12 : f32[2, 5, 4, 4]");
+}
+
+TEST(FuseSums, ReadAMaskInPlaceOfAnImage) {
+  EXPECT_GRAPH(fused_backward(input_gradient() + end_of_block("%0, %2, %6, %7, %5, %8"), true),
+               backward(input_gradient() + end_of_block("%0, %2, %6, %7, %13, %8"), kMask, kMaskAttribute));
+}
+
+// The other gradient is %0, for it is made before.
+TEST(FuseSums, OfTwoGradientsTakeTheAdditionAndTheReluAlong) {
+  const std::string reader = "  (%14 : f32[2, 5, 4, 4]) = relu(%12) \"reader\"\n",
+                    other_reader = "  (%14 : f32[2, 5, 4, 4]) = relu(%8) \"reader\"\n";
+  const std::string expected =
+      backward(input_gradient(", sums=7", ", %0, %13, %2, %3, %6, %7, %0", ", %15 : f32[7, 11]") +
+                   norm_gradient("%0, %2, %6, %7, _, %8, %15, %15", "{relu=0, residual=0}") + other_reader,
+               kMask, kMaskAttribute);
+  for (const char* both : {"%8, _, _, %0", "%0, _, _, %8"})
+    EXPECT_GRAPH(
+        fused_backward(input_gradient() + end_of_block(std::string("%0, %2, %6, %7, %5, ") + both) + reader, true),
+        expected)
+        << both;
+}
+
+TEST(FuseSums, OfTwoGradientsNeedBothBefore) {
+  const std::string later = "  (%14 : f32[2, 5, 4, 4]) = relu(%0) \"later\"\n";
+  EXPECT_GRAPH(
+      fused_backward(input_gradient() + later + end_of_block("%0, %2, %6, %7, %5, %8, _, _, %14"), true),
+      backward(input_gradient() + later + end_of_block("%0, %2, %6, %7, %13, %8, _, _, %14"), kMask, kMaskAttribute));
+}
+
+TEST(FuseSums, OfTwoGradientsNeedAKernel) {
+  EXPECT_GRAPH(fused_backward(input_gradient() + end_of_block("%0, %2, %6, %7, %5, %8, _, _, %0"), true, 0),
+               backward(input_gradient() + end_of_block("%0, %2, %6, %7, %13, %8, _, _, %0"), kMask, kMaskAttribute));
 }
 
 }  // namespace

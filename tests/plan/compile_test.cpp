@@ -149,9 +149,10 @@ TEST(BuildGraph, TellsTheLogOfEveryPass) {
   std::vector<std::string> lines;
   Lenet(Mode::train, 2, 4, 2)
       .graph(Log([&](LogLevel, const char*, const char* line) { lines.push_back(line); }, all_topics(LogLevel::debug)));
-  ASSERT_EQ(lines.size(), 12u);
-  const char* passes[] = {"rebatch",       "loss",      "fuse",      "crop_unread", "autodiff",      "unroll",
-                          "data_parallel", "optimizer", "fuse_adds", "zero_biases", "absorb_biases", "dead_code"};
+  ASSERT_EQ(lines.size(), 13u);
+  const char* passes[] = {"rebatch",    "loss",          "fuse",      "crop_unread", "autodiff",
+                          "unroll",     "data_parallel", "optimizer", "fuse_adds",   "zero_biases",
+                          "share_sums", "absorb_biases", "dead_code"};
   for (size_t i = 0; i < lines.size(); ++i)
     EXPECT_EQ(lines[i].find("pass " + std::string(passes[i]) + ": "), 0u) << lines[i];
 }

@@ -143,7 +143,7 @@ KernelChoice select_batch_norm2d_gradient(const CpuDevice&, const KernelRequest&
   const LayoutPtr layout = image_layout(request);
   const ChunkView v = chunk_view(request.graph.type(node.inputs[0]), layout);
   const bool writes_dz = node.attributes.flag("residual"), is_summed = has_input(request, 6),
-             adds = has_input(request, 8);
+             adds = has_input(request, 8), has_dbias_too = node.attributes.flag("has_dbias_too");
 
   // Scratch: sums of chunks, then factors a, b, c [3][c].
   auto body = [=](void* const* in, void* const* out, void* scratch) {
@@ -152,6 +152,7 @@ KernelChoice select_batch_norm2d_gradient(const CpuDevice&, const KernelRequest&
     const void *y = in[4], *dy = in[5], *more = adds ? in[8] : nullptr;
     auto *dweight = static_cast<float*>(out[1]), *dbias = static_cast<float*>(out[2]);
     void* const dz = writes_dz ? out[3] : nullptr;
+    auto* const dbias_too = has_dbias_too ? static_cast<float*>(out[writes_dz ? 4 : 3]) : nullptr;
     auto* partial = static_cast<double*>(scratch);
     double *fa = partial + partial_doubles(v), *fb = fa + v.channels, *fc = fb + v.channels;
     const auto *own_sums = is_summed ? static_cast<const float*>(in[6]) : nullptr,
@@ -167,6 +168,7 @@ KernelChoice select_batch_norm2d_gradient(const CpuDevice&, const KernelRequest&
       const GradientSums all = is_summed ? sums_in(all_sums, channel) : own;
       const double inverse = inv_std[channel];
       dbias[channel] = static_cast<float>(own.sum);
+      if (dbias_too) dbias_too[channel] = dbias[channel];
       dweight[channel] = static_cast<float>(own.product * inverse);
       fa[channel] = weight[channel] * inverse;
       fb[channel] = -fa[channel] * inverse * inverse * all.product / count;
@@ -183,6 +185,7 @@ KernelChoice select_batch_norm2d_gradient(const CpuDevice&, const KernelRequest&
   if (adds) choice.input_layouts[8] = layout;
   choice.output_layouts = {layout, nullptr, nullptr};
   if (writes_dz) choice.output_layouts.push_back(layout);
+  if (has_dbias_too) choice.output_layouts.push_back(nullptr);
   choice.scratch_bytes = static_cast<size_t>(partial_doubles(v) + 3 * v.channels) * sizeof(double);
   choice.may_share = {{writes_dz ? 3 : 0, 5}};
   if (adds) choice.may_share.push_back({3, 8});

@@ -123,10 +123,12 @@ struct Affine {
 
 // y = (x - mean) * scale + bias, plus the residual if there is one, cut at 0 if `relu`. The
 // difference comes first: it is small, and its rounding decides on which side of a ReLU a value
-// falls. y may be x or the residual.
+// falls. y may be x or the residual. Unless `mask` is null, writes the mask of the ReLU, a byte for
+// each pack of 8.
 template <typename T, int V>
 __global__ void __launch_bounds__(kBlock, kBlocksEach)
-    normalize_kernel(const Pack<T, V>* x, const Pack<T, V>* residual, Pack<T, V>* y, Tiling t, Affine f, bool relu) {
+    normalize_kernel(const Pack<T, V>* x, const Pack<T, V>* residual, Pack<T, V>* y, uint8_t* mask, Tiling t, Affine f,
+                     bool relu) {
   constexpr int kN = 4;
   const Share s = backwards(share_of(t));
   if (s.count == 0) return;
@@ -159,9 +161,13 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
           result.v[v] = from_float<T>(value < least ? least : value);
         }
         y[at + i * s.stride] = result;
+        if (V == 8 && mask) mask[at + i * s.stride] = relu_mask(result);
       }
   }
 }
+
+// Returns the place of the mask, if the node writes one.
+uint8_t* mask_of(const Arguments& a, bool has_mask) { return has_mask ? a.out<uint8_t>(3) : nullptr; }
 
 // Without shares.
 Statistics statistics_to(const Arguments& a, double eps, double momentum) {
@@ -181,7 +187,7 @@ template <typename T, int V>
 std::unique_ptr<Kernel> make_batch_norm2d(CudaDevice& device, const KernelRequest& request, const Tiling& t) {
   const Attributes& attributes = request.node.attributes;
   const double eps = attributes.real("eps"), momentum = attributes.real("momentum");
-  const bool relu = attributes.flag("relu");
+  const bool relu = attributes.flag("relu"), has_mask = attributes.flag("mask");
   const auto count = static_cast<double>(t.rows());
   return make_kernel(device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a,
                                                                                       cudaStream_t stream) {
@@ -192,7 +198,8 @@ std::unique_ptr<Kernel> make_batch_norm2d(CudaDevice& device, const KernelReques
     const Affine f = {to.mean, to.inv_std, a.in<float>(1), a.in<float>(2), false, 0};
     statistics_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(
         a.in<P>(0), t, static_cast<float2*>(a.scratch), reinterpret_cast<unsigned*>(arrived.get()), to, MomentRows{});
-    normalize_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), t, f, relu);
+    normalize_kernel<T, V>
+        <<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), mask_of(a, has_mask), t, f, relu);
   });
 }
 
@@ -200,7 +207,7 @@ template <typename T, int V>
 std::unique_ptr<Kernel> make_merged_batch_norm2d(CudaDevice& device, const KernelRequest& request, const Tiling& t) {
   const Attributes& attributes = request.node.attributes;
   const double eps = attributes.real("eps"), momentum = attributes.real("momentum");
-  const bool relu = attributes.flag("relu");
+  const bool relu = attributes.flag("relu"), has_mask = attributes.flag("mask");
   const int64_t rows = input_type(request, 7).shape[0];
   return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     using P = Pack<T, V>;
@@ -208,7 +215,8 @@ std::unique_ptr<Kernel> make_merged_batch_norm2d(CudaDevice& device, const Kerne
     const Affine f = {to.mean, to.inv_std, a.in<float>(1), a.in<float>(2), false, 0};
     merge_kernel<<<blocks_for(t.channels, kMergedChannels), kThreads, 0, stream>>>(a.in<float>(7), rows, t.channels,
                                                                                    to);
-    normalize_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), t, f, relu);
+    normalize_kernel<T, V>
+        <<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), mask_of(a, has_mask), t, f, relu);
   });
 }
 
@@ -219,7 +227,7 @@ std::unique_ptr<Kernel> make_batch_norm2d_inference(CudaDevice& device, const Ke
   return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     using P = Pack<T, V>;
     const Affine f = {a.in<float>(3), a.in<float>(4), a.in<float>(1), a.in<float>(2), true, eps};
-    normalize_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), t, f, relu);
+    normalize_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), nullptr, t, f, relu);
   });
 }
 
@@ -253,7 +261,7 @@ NormalizeRelu normalize_relu(const CudaDevice& device, const TensorType& x) {
       return [t = Tiling(device, x.shape, pack)](const void* from, const float* mean, const float* inv_std,
                                                  const float* weight, const float* bias, void* y, cudaStream_t stream) {
         normalize_kernel<T, decltype(pack)::value>
-            <<<t.grid(), kBlock, 0, stream>>>(static_cast<const P*>(from), nullptr, static_cast<P*>(y), t,
+            <<<t.grid(), kBlock, 0, stream>>>(static_cast<const P*>(from), nullptr, static_cast<P*>(y), nullptr, t,
                                               Affine{mean, inv_std, weight, bias, false, 0}, true);
       };
     });

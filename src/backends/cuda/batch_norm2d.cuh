@@ -201,6 +201,15 @@ inline Buffer allocate_arrived(CudaDevice& device, const Node& node, const Tilin
   return device.allocate(static_cast<size_t>(t.tiles) * sizeof(unsigned), text(node.op, " '", node.name, "'"));
 }
 
+// A bit for each element of a ReLU's result: whether it lets the gradient pass. NaN does.
+template <typename T, int V>
+__device__ inline uint8_t relu_mask(const Pack<T, V>& y) {
+  unsigned bits = 0;
+#pragma unroll
+  for (int v = 0; v < V; ++v) bits |= (to_float(y.v[v]) <= 0 ? 0u : 1u) << v;
+  return static_cast<uint8_t>(bits);
+}
+
 // Asks make(T{}, V, tiling) for a kernel that takes packs of V elements of type T. Input 0 is an
 // image, and so are `images` if they are present. All have one type.
 template <typename Make>

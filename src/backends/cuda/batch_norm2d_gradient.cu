@@ -14,11 +14,27 @@ __device__ float before_relu(const Pack<T, V>& dy, const Pack<T, V>& y, bool has
   return has_y ? cut : d;
 }
 
+// The operands of the sums' pass: images as packs of P.
+template <typename P>
+struct GradientImages {
+  const P *x, *y, *dy;  // y: or null
+  const P* more;        // another gradient, which is added to dy; or null
+  const uint8_t* mask;  // of the ReLU, in place of y; or null. For packs of 8.
+  P* dz;                // or null; may be dy or `more`
+};
+
+// The same from addresses; `mask` says what `y` is.
+template <typename P>
+GradientImages<P> images_of(const void* x, const void* y, bool is_mask, const void* dy, const void* more, void* dz) {
+  return {static_cast<const P*>(x),    is_mask ? nullptr : static_cast<const P*>(y),       static_cast<const P*>(dy),
+          static_cast<const P*>(more), is_mask ? static_cast<const uint8_t*>(y) : nullptr, static_cast<P*>(dz)};
+}
+
 struct ParameterGradients {
   const float *weight, *mean, *inv_std;
-  float *dweight, *dbias;
-  float* factors;  // a, b, c [3][channels] of dx = a dz + b (x - mean) + c
-  double share;    // of a value in the mean
+  float *dweight, *dbias, *dbias_too;  // the last: the same as dbias, or null
+  float* factors;                      // a, b, c [3][channels] of dx = a dz + b (x - mean) + c
+  double share;                        // of a value in the mean
 };
 
 // From a channel's sums of dz and dz (x - mean): `own` make the parameters' gradients, those of all
@@ -27,6 +43,7 @@ __device__ void store_gradients(const ParameterGradients& to, int64_t channels, 
                                 double inverse, double2 own, double2 all) {
   const double a = weight * inverse;
   to.dbias[channel] = static_cast<float>(own.x);
+  if (to.dbias_too) to.dbias_too[channel] = static_cast<float>(own.x);
   to.dweight[channel] = static_cast<float>(own.y * inverse);
   to.factors[channel] = static_cast<float>(a);
   to.factors[channels + channel] = static_cast<float>(-a * inverse * inverse * all.y * to.share);
@@ -42,25 +59,25 @@ __device__ void add_to(Pack<T, V>& dy, const Pack<T, V>& more) {
 
 // Computes sums of dz and dz (x - mean). They make the parameters' gradients, or, if `own_sums` is
 // not null, are stored there as {values per channel, sums of dz [channels], of dz (x - mean)
-// [channels]}. Writes dz if it is not null; dz may be dy or `more`, the gradient that is added to
-// dy if kAdds.
+// [channels]}. Adds images.more if kAdds.
 template <typename T, int V, bool kAdds>
 __global__ void __launch_bounds__(kBlock, kBlocksEach)
-    gradient_sums_kernel(const Pack<T, V>* x, const Pack<T, V>* y, const Pack<T, V>* dy, const Pack<T, V>* more,
-                         Pack<T, V>* dz, Tiling t, float2* pairs, unsigned* arrived, ParameterGradients to,
-                         float* own_sums) {
+    gradient_sums_kernel(GradientImages<Pack<T, V>> images, Tiling t, float2* pairs, unsigned* arrived,
+                         ParameterGradients to, float* own_sums) {
   constexpr int kN = 2;
   const Share s = share_of(t);
   float sum[V] = {}, product[V] = {};
   if (s.count > 0) {
     LoadedPacks<Pack<T, V>, kN> loaded_x, loaded_y, loaded_dy, loaded_more;
+    LoadedPacks<uint8_t, kN> loaded_mask;
     int64_t at = s.at;
     int left = s.count;
     const auto fetch = [&] {
-      loaded_x.load(x, at, s.stride, left);
-      loaded_dy.load(dy, at, s.stride, left);
-      if (y) loaded_y.load(y, at, s.stride, left);
-      if constexpr (kAdds) loaded_more.load(more, at, s.stride, left);
+      loaded_x.load(images.x, at, s.stride, left);
+      loaded_dy.load(images.dy, at, s.stride, left);
+      if (images.y) loaded_y.load(images.y, at, s.stride, left);
+      if (V == 8 && images.mask) loaded_mask.load(images.mask, at, s.stride, left);
+      if constexpr (kAdds) loaded_more.load(images.more, at, s.stride, left);
     };
     fetch();
     float mean[V];
@@ -74,12 +91,13 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
           if constexpr (kAdds) add_to(pdy, loaded_more[i]);
 #pragma unroll
           for (int v = 0; v < V; ++v) {
-            const float d = before_relu(pdy, py, y, v);
+            float d = before_relu(pdy, py, images.y, v);
+            if (V == 8 && images.mask && !(loaded_mask[i] >> v & 1)) d = 0;
             sum[v] += d;
             product[v] += d * (to_float(px.v[v]) - mean[v]);
             result.v[v] = from_float<T>(d);
           }
-          if (dz) dz[at + i * s.stride] = result;
+          if (images.dz) images.dz[at + i * s.stride] = result;
         }
     }
   }
@@ -164,27 +182,33 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
   }
 }
 
+bool has_mask(const KernelRequest& request) {
+  return has_input(request, 4) && input_type(request, 4).dtype == DType::u8;
+}
+
 // Where dz is wanted, the sums' pass writes it, and the second reads it in place of dy and y.
 template <typename T, int V>
 std::unique_ptr<Kernel> make_batch_norm2d_gradient(CudaDevice& device, const KernelRequest& request, const Tiling& t) {
-  const bool writes_dz = request.node.attributes.flag("residual"), adds = has_input(request, 8);
+  const bool writes_dz = request.node.attributes.flag("residual"), adds = has_input(request, 8),
+             has_dbias_too = request.node.attributes.flag("has_dbias_too"), is_mask = has_mask(request);
   const auto count = static_cast<double>(t.rows());
-  return make_kernel(
-      device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a, cudaStream_t stream) {
-        using P = Pack<T, V>;
-        auto* factors = reinterpret_cast<float*>(static_cast<std::byte*>(a.scratch) + t.pairs_bytes());
-        const ParameterGradients to = {a.in<float>(1),  a.in<float>(2), a.in<float>(3), a.out<float>(1),
-                                       a.out<float>(2), factors,        1 / count};
-        const P *y = a.in<P>(4), *dy = a.in<P>(5), *more = adds ? a.in<P>(8) : nullptr;
-        P* dz = writes_dz ? a.out<P>(3) : nullptr;
-        const auto launch_sums = [&](auto sums_kernel) {
-          sums_kernel<<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), y, dy, more, dz, t, static_cast<float2*>(a.scratch),
-                                                       reinterpret_cast<unsigned*>(arrived.get()), to, nullptr);
-        };
-        more ? launch_sums(gradient_sums_kernel<T, V, true>) : launch_sums(gradient_sums_kernel<T, V, false>);
-        gradient_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), dz ? nullptr : y, dz ? dz : dy, a.out<P>(0),
-                                                               t, to.mean, factors);
-      });
+  return make_kernel(device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a,
+                                                                                      cudaStream_t stream) {
+    using P = Pack<T, V>;
+    auto* factors = reinterpret_cast<float*>(static_cast<std::byte*>(a.scratch) + t.pairs_bytes());
+    float* const dbias_too = has_dbias_too ? a.out<float>(writes_dz ? 4 : 3) : nullptr;
+    const ParameterGradients to = {a.in<float>(1),  a.in<float>(2), a.in<float>(3), a.out<float>(1),
+                                   a.out<float>(2), dbias_too,      factors,        1 / count};
+    const GradientImages images = images_of<P>(a.inputs[0], a.inputs[4], is_mask, a.inputs[5],
+                                               adds ? a.inputs[8] : nullptr, writes_dz ? a.outputs[3] : nullptr);
+    const auto launch_sums = [&](auto sums_kernel) {
+      sums_kernel<<<t.grid(), kBlock, 0, stream>>>(images, t, static_cast<float2*>(a.scratch),
+                                                   reinterpret_cast<unsigned*>(arrived.get()), to, nullptr);
+    };
+    adds ? launch_sums(gradient_sums_kernel<T, V, true>) : launch_sums(gradient_sums_kernel<T, V, false>);
+    gradient_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(
+        images.x, images.dz ? nullptr : images.y, images.dz ? images.dz : images.dy, a.out<P>(0), t, to.mean, factors);
+  });
 }
 
 template <typename T, int V>
@@ -195,11 +219,14 @@ std::unique_ptr<Kernel> make_summed_batch_norm2d_gradient(CudaDevice& device, co
     return sums.rank() == 2 ? sums[0] : 1;
   };
   const int64_t own_rows = rows_of(6), all_rows = rows_of(7);
+  const bool has_dbias_too = request.node.attributes.flag("has_dbias_too");
   return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     using P = Pack<T, V>;
     auto* factors = static_cast<float*>(a.scratch);
-    const ParameterGradients to = {
-        a.in<float>(1), a.in<float>(2), a.in<float>(3), a.out<float>(1), a.out<float>(2), factors, 0};
+    const ParameterGradients to = {a.in<float>(1),  a.in<float>(2),
+                                   a.in<float>(3),  a.out<float>(1),
+                                   a.out<float>(2), has_dbias_too ? a.out<float>(3) : nullptr,
+                                   factors,         0};
     factors_kernel<<<blocks_for(t.channels, kMergedChannels), kThreads, 0, stream>>>(
         SumRows{a.in<float>(6), own_rows}, SumRows{a.in<float>(7), all_rows}, t.channels, to);
     gradient_kernel<T, V>
@@ -209,7 +236,7 @@ std::unique_ptr<Kernel> make_summed_batch_norm2d_gradient(CudaDevice& device, co
 
 }  // namespace
 
-GradientSums::GradientSums(CudaDevice& device, const Node& node, const TensorType& x, int64_t rows) {
+GradientSums::GradientSums(CudaDevice& device, const Node& node, const TensorType& x, int64_t rows, bool has_mask) {
   with_type(x.dtype, [&](auto zero) {
     using T = decltype(zero);
     with_pack<T>(x.shape[1], [&](auto pack) {
@@ -218,14 +245,15 @@ GradientSums::GradientSums(CudaDevice& device, const Node& node, const TensorTyp
       const Tiling t(device, x.shape, kPack);
       scratch_bytes_ = t.pairs_bytes();
       const std::shared_ptr<Buffer> arrived = std::make_shared<Buffer>(allocate_arrived(device, node, t));
-      launch_ = [=](const void* from, const void* y, const void* dy, void* dz, const float* mean, float* sums,
-                    void* scratch, cudaStream_t stream) {
+      launch_ = [=](const Operands& o, float* sums, void* scratch, cudaStream_t stream) {
         ParameterGradients to = {};
-        to.mean = mean;
-        gradient_sums_kernel<T, kPack, false><<<t.grid(), kBlock, 0, stream>>>(
-            static_cast<const P*>(from), static_cast<const P*>(y), static_cast<const P*>(dy), nullptr,
-            static_cast<P*>(dz), t, static_cast<float2*>(scratch), reinterpret_cast<unsigned*>(arrived->get()), to,
-            sums);
+        to.mean = o.mean;
+        const auto launch_sums = [&](auto sums_kernel) {
+          sums_kernel<<<t.grid(), kBlock, 0, stream>>>(images_of<P>(o.x, o.y, has_mask, o.dy, o.more, o.dz), t,
+                                                       static_cast<float2*>(scratch),
+                                                       reinterpret_cast<unsigned*>(arrived->get()), to, sums);
+        };
+        o.more ? launch_sums(gradient_sums_kernel<T, kPack, true>) : launch_sums(gradient_sums_kernel<T, kPack, false>);
         const int64_t size = 2 * int64_t{t.channels} + 1;
         if (rows > 1)
           check_launch(cudaMemsetAsync(sums + size, 0, static_cast<size_t>((rows - 1) * size) * sizeof(float), stream));
@@ -237,11 +265,15 @@ GradientSums::GradientSums(CudaDevice& device, const Node& node, const TensorTyp
 KernelChoice select_batch_norm2d_gradient_sums(CudaDevice& device, const KernelRequest& request) {
   const bool writes_dz = request.node.attributes.flag("residual");
   const TensorType& x = input_type(request, 0);
-  const GradientSums sums(device, request.node, x, 1);
+  const GradientSums sums(device, request.node, x, 1, false);
   // All images have one type.
   KernelChoice choice = choose_by_pack(device, request, {2, 3}, [&](auto, auto, const Tiling&) {
     return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
-      sums.launch(a.inputs[0], a.inputs[2], a.inputs[3], writes_dz ? a.outputs[1] : nullptr, a.in<float>(1),
+      sums.launch({.x = a.inputs[0],
+                   .y = a.inputs[2],
+                   .dy = a.inputs[3],
+                   .dz = writes_dz ? a.outputs[1] : nullptr,
+                   .mean = a.in<float>(1)},
                   a.out<float>(0), a.scratch, stream);
     });
   });
@@ -253,11 +285,12 @@ KernelChoice select_batch_norm2d_gradient_sums(CudaDevice& device, const KernelR
 KernelChoice select_batch_norm2d_gradient(CudaDevice& device, const KernelRequest& request) {
   const bool is_summed = has_input(request, 6);
   size_t scratch_bytes = 0;
-  KernelChoice choice = choose_by_pack(device, request, {4, 5, 8}, [&](auto zero, auto pack, const Tiling& t) {
-    scratch_bytes = (is_summed ? 0 : t.pairs_bytes()) + 3 * static_cast<size_t>(t.channels) * sizeof(float);
-    return is_summed ? make_summed_batch_norm2d_gradient<decltype(zero), pack>(device, request, t)
-                     : make_batch_norm2d_gradient<decltype(zero), pack>(device, request, t);
-  });
+  KernelChoice choice = choose_by_pack(
+      device, request, {has_mask(request) ? size_t{5} : size_t{4}, 5, 8}, [&](auto zero, auto pack, const Tiling& t) {
+        scratch_bytes = (is_summed ? 0 : t.pairs_bytes()) + 3 * static_cast<size_t>(t.channels) * sizeof(float);
+        return is_summed ? make_summed_batch_norm2d_gradient<decltype(zero), pack>(device, request, t)
+                         : make_batch_norm2d_gradient<decltype(zero), pack>(device, request, t);
+      });
   if (is_summed) choice.name += "_summed";
   choice.scratch_bytes = scratch_bytes;
   choice.may_share = {{request.node.attributes.flag("residual") ? 3 : 0, 5}};

@@ -32,18 +32,24 @@ class Moments {
 // The gradient of a ReLU after batch_norm2d, and the sums that batch_norm2d's gradient needs.
 class GradientSums {
  public:
-  GradientSums(CudaDevice& device, const Node& node, const TensorType& x, int64_t rows);
+  // With `has_mask`, y is the mask of the ReLU, and x has 16-bit packs of 8 channels.
+  GradientSums(CudaDevice& device, const Node& node, const TensorType& x, int64_t rows, bool has_mask);
 
+  struct Operands {
+    const void *x, *y, *dy;
+    const void* more = nullptr;  // another gradient, which is added to dy
+    void* dz;                    // may be dy or `more`
+    const float* mean;
+  };
   size_t scratch_bytes() const { return scratch_bytes_; }
-  // dz = dy if y > 0, else 0; dz may be dy. Writes row 0 of sums [rows, 2 channels + 1], {values
-  // per channel, sums of dz, sums of dz (x - mean)}, and zeros to the others.
-  void launch(const void* x, const void* y, const void* dy, void* dz, const float* mean, float* sums, void* scratch,
-              cudaStream_t stream) const {
-    launch_(x, y, dy, dz, mean, sums, scratch, stream);
+  // dz = dy if y > 0, else 0. Writes row 0 of sums [rows, 2 channels + 1], {values per channel,
+  // sums of dz, sums of dz (x - mean)}, and zeros to the others.
+  void launch(const Operands& operands, float* sums, void* scratch, cudaStream_t stream) const {
+    launch_(operands, sums, scratch, stream);
   }
 
  private:
-  std::function<void(const void*, const void*, const void*, void*, const float*, float*, void*, cudaStream_t)> launch_;
+  std::function<void(const Operands&, float*, void*, cudaStream_t)> launch_;
   size_t scratch_bytes_ = 0;
 };
 

@@ -143,18 +143,25 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
   const Convolution v = Convolution::of(request.node, dx.shape, dy.shape);
   const DType dtype = dy.dtype;
 
-  // Tensors: weights, dy, dx, and, if sums are asked for, x, y, weight, bias, mean and inv_std of
-  // the batch_norm2d, and the sums. Scratch comes last.
+  // Tensors: weights, dy, dx. If sums are asked for, x, y or the mask, weight, bias, mean and
+  // inv_std of the batch_norm2d follow, then the addend if there is one, and the sums. Scratch
+  // comes last.
   const Node& node = request.node;
-  const bool has_sums = node.outputs.size() > 1;
-  constexpr size_t kSums = 9;
+  const bool has_sums = node.outputs.size() > 1, has_addend = has_input(request, input_gradient::addend);
+  constexpr size_t kAddend = 9;
+  const size_t sums_place = has_addend ? kAddend + 1 : kAddend;
   std::optional<GradientSums> sums;
-  if (has_sums) sums.emplace(device, node, dx, output_type(request, 1).shape[0]);
+  if (has_sums) sums.emplace(device, node, dx, output_type(request, 1).shape[0], has_addend);
   const size_t border_bytes = leaves_border(v) ? dx.bytes() : 0;
   const auto add_sums = [=](void* const* t, cudaStream_t stream) {
     if (sums)
-      sums->launch(t[3], t[4], t[2], t[2], static_cast<const float*>(t[7]), static_cast<float*>(t[kSums]), t[kSums + 1],
-                   stream);
+      sums->launch({.x = t[3],
+                    .y = t[4],
+                    .dy = t[2],
+                    .more = has_addend ? t[kAddend] : nullptr,
+                    .dz = t[2],
+                    .mean = static_cast<const float*>(t[7])},
+                   static_cast<float*>(t[sums_place]), t[sums_place + 1], stream);
   };
   const auto direct = [=](void* const* t, cudaStream_t stream) {
     direct_conv2d_input_gradient(dtype, v, t[0], t[1], t[2], stream);
@@ -167,7 +174,7 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
     if (has_sums) plain.launch = add_sums;
     ways.push_back(plain);
   }
-  append(ways, hopper::conv2d_input_gradient_ways(device, dtype, v, has_sums));
+  append(ways, hopper::conv2d_input_gradient_ways(device, dtype, v, has_sums, has_addend));
   ways.push_back({.name = "direct",
                   .describe = {},
                   .launch = direct,
@@ -175,28 +182,30 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
                   .is_last_resort = is_last_resort(v)});
 
   Problem problem = problem_of(device, request, v, dtype);
-  if (has_sums) problem.text += ", sums";
+  if (has_sums) problem.text += has_addend ? ", added, sums" : ", sums";
   std::vector<ValueId> values = {node.inputs[0], node.inputs[1], node.outputs[0]};
   values.insert(values.end(), node.inputs.begin() + input_gradient::kInputs, node.inputs.end());
   if (has_sums) values.push_back(node.outputs[1]);
   problem.tensors = types_of(request, values);
   if (has_sums) {
-    problem.outputs.push_back({kSums, [channels = static_cast<size_t>(v.c)](const auto& found, const auto& expected) {
-                                 return difference_of_sums(found, expected, channels);
-                               }});
-    // Small means and biases: the ReLU cuts a part of each channel.
-    problem.prepare = [normalize = normalize_relu(device, dx), channels = v.c](void* const* t, cudaStream_t stream) {
-      const auto floats = [&](size_t i) { return static_cast<const float*>(t[i]); };
-      for (size_t i : {size_t{6}, size_t{7}}) fill_with_noise({DType::f32, {channels}}, t[i], i, stream, 1.0f / 256);
-      normalize(t[3], floats(7), floats(8), floats(5), floats(6), t[4], stream);
-    };
+    problem.outputs.push_back(
+        {sums_place, [channels = static_cast<size_t>(v.c)](const auto& found, const auto& expected) {
+           return difference_of_sums(found, expected, channels);
+         }});
+    // Small means and biases: the ReLU cuts a part of each channel. A mask may be anything.
+    if (!has_addend)
+      problem.prepare = [normalize = normalize_relu(device, dx), channels = v.c](void* const* t, cudaStream_t stream) {
+        const auto floats = [&](size_t i) { return static_cast<const float*>(t[i]); };
+        for (size_t i : {size_t{6}, size_t{7}}) fill_with_noise({DType::f32, {channels}}, t[i], i, stream, 1.0f / 256);
+        normalize(t[3], floats(7), floats(8), floats(5), floats(6), t[4], stream);
+      };
   }
   auto way = std::make_unique<FastestWay>(device, problem, ways);
   const std::string name = way->kernel_name();
   const std::vector<LogLine> notes = way->notes();
   const size_t scratch_bytes = way->scratch_bytes();
   auto kernel = make_kernel(device, [=, way = std::move(way)](const Arguments& a, cudaStream_t stream) {
-    std::array<void*, kSums + 1> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
+    std::array<void*, kAddend + 2> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
     size_t count = 3;
     for (size_t i = input_gradient::kInputs; i < a.inputs.size(); ++i) tensors[count++] = a.inputs[i];
     if (has_sums) tensors[count++] = a.outputs[1];

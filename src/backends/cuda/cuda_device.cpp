@@ -10,6 +10,7 @@
 #include "backends/cuda/ranged_kernel.h"
 #include "backends/cuda/stem_ways.h"
 #include "backends/kernel_list.h"
+#include "ops/batch_norm2d.h"
 #include "ops/op_def.h"
 #include "ops/products.h"
 
@@ -145,6 +146,12 @@ int64_t CudaDevice::rows_of_sums(const Graph& graph, const Node& node) const {
   const Convolution v = Convolution::of(node, x.shape, y.shape);
   if (const int64_t rows = hopper::conv2d_rows_of_sums(*this, x.dtype, v)) return rows;
   return is_gradient ? 0 : stem_rows_of_sums(*this, x.dtype, v);
+}
+
+// A byte of the mask is for the elements that a thread has at once.
+bool CudaDevice::has_relu_mask(const Graph& graph, const Node& node) const {
+  const TensorType& x = graph.type(node.inputs[batch_norm2d::x]);
+  return size_of(x.dtype) == 2 && x.shape[1] % 8 == 0;
 }
 
 KernelChoice CudaDevice::select(const KernelRequest& request) {

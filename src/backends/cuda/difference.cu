@@ -29,6 +29,12 @@ __global__ void noise_kernel(T* to, int64_t n, uint64_t seed, float size) {
   }
 }
 
+// Bytes of any bits.
+__global__ void noise_bytes_kernel(uint8_t* to, int64_t n, uint64_t seed) {
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += int64_t{gridDim.x} * blockDim.x)
+    to[i] = static_cast<uint8_t>(philox(seed, static_cast<uint64_t>(i), 0).x);
+}
+
 template <typename T>
 __global__ void difference_kernel(const T* found, const T* expected, int64_t n, Term* terms) {
   Term term = {0, 0, 0, 0};
@@ -47,6 +53,10 @@ __global__ void difference_kernel(const T* found, const T* expected, int64_t n, 
 
 void fill_with_noise(const TensorType& type, void* to, uint64_t seed, cudaStream_t stream, float size) {
   const int64_t n = type.shape.elements();
+  if (type.dtype == DType::u8) {
+    noise_bytes_kernel<<<blocks_for(n), kThreads, 0, stream>>>(static_cast<uint8_t*>(to), n, seed);
+    return;
+  }
   with_type(type.dtype, [&](auto zero) {
     using T = decltype(zero);
     noise_kernel<T><<<blocks_for(n), kThreads, 0, stream>>>(static_cast<T*>(to), n, seed, size);

@@ -10,7 +10,7 @@
 
 namespace troika::cuda {
 
-// Numbers from -size to size by Philox; the same for the same seed.
+// Numbers from -size to size by Philox, or bytes of any bits; the same for the same seed.
 void fill_with_noise(const TensorType& type, void* to, uint64_t seed, cudaStream_t stream, float size = 1);
 
 struct Difference {

@@ -48,7 +48,7 @@ class Memory {
     if constexpr (std::is_same_v<T, float>)
       return std::nanf("");
     else
-      return 0x7fff;  // NaN in bf16, and in f16
+      return static_cast<T>(0x7fff);  // NaN in bf16, and in f16
   }
   T* address_ = nullptr;
   const size_t count_;

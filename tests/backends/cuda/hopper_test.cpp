@@ -238,6 +238,61 @@ TEST_P(HopperConv2d, TakesTheGradientOfAReluAlong) {
   expect_relu_gradient(v_, norm, found[0], found[1], sums.read());
 }
 
+// The same with a mask in place of the ReLU's formula, after another gradient has been added.
+TEST_P(HopperConv2d, TakesAnotherGradientAndAMaskAlong) {
+  const auto elements = static_cast<size_t>(v_.x_elements()),
+             weight_elements = static_cast<size_t>(v_.weight_elements()), channels = static_cast<size_t>(v_.c);
+  const auto dy = random_bf16(elements, lot_), weights = random_bf16(weight_elements, lot_),
+             x = random_bf16(elements, lot_), addend = random_bf16(elements, lot_);
+  std::vector<uint8_t> mask(elements / 8);
+  for (uint8_t& bits : mask) bits = static_cast<uint8_t>(lot_());
+  std::vector<float> mean(channels);
+  for (float& m : mean) m = std::normal_distribution<float>()(lot_) / 4;
+  const int rows = hopper::rows_of_sums(v_, GetParam().multiprocessors);
+  const size_t row_size = 2 * channels + 1;
+  Memory<uint16_t> dy_memory(elements, stream_), weights_memory(weight_elements, stream_), dx(elements, stream_),
+      x_memory(elements, stream_), addend_memory(elements, stream_);
+  Memory<uint8_t> mask_memory(mask.size(), stream_);
+  Memory<float> sums(static_cast<size_t>(rows) * row_size, stream_), mean_memory(channels, stream_);
+  dy_memory.set(dy);
+  weights_memory.set(weights);
+  x_memory.set(x);
+  addend_memory.set(addend);
+  mask_memory.set(mask);
+  mean_memory.set(mean);
+  dx.poison();
+  sums.poison();
+  hopper::conv2d_input_gradient(
+      v_, weights_memory.get(), dy_memory.get(), dx.get(),
+      {.x = x_memory.get(), .mean = mean_memory.get(), .mask = mask_memory.get(), .addend = addend_memory.get()},
+      sums.get(), GetParam().multiprocessors, stream_);
+
+  std::vector<double> expected = convolve(v_, dy, weights, true);
+  const std::vector<uint16_t> found = dx.read();
+  std::vector<double> expected_sums(row_size), sizes(row_size);
+  for (size_t i = 0; i < elements; ++i) {
+    const bool passes = mask[i / 8] >> i % 8 & 1;
+    expected[i] = passes ? expected[i] + float_of_bf16(addend[i]) : 0;
+    if (!passes) {
+      ASSERT_EQ(found[i], 0) << "element " << i;
+    }
+    const size_t c = i % channels;
+    const double value = float_of_bf16(found[i]), product = value * (float_of_bf16(x[i]) - mean[c]);
+    expected_sums[1 + c] += value;
+    expected_sums[1 + channels + c] += product;
+    sizes[1 + c] += std::fabs(value);
+    sizes[1 + channels + c] += std::fabs(product);
+  }
+  expect_rounded(found, expected);
+  expected_sums[0] = static_cast<double>(v_.pixels());
+  const std::vector<float> found_sums = sums.read();
+  for (size_t i = 0; i < row_size; ++i) {
+    double total = 0;
+    for (size_t r = i; r < found_sums.size(); r += row_size) total += found_sums[r];
+    ASSERT_NEAR(total, expected_sums[i], 1e-5 * sizes[i]) << "sum " << i;
+  }
+}
+
 // dweights [k][tap][c].
 std::vector<double> weight_gradient(const Convolution& v, const std::vector<uint16_t>& x,
                                     const std::vector<uint16_t>& dy) {

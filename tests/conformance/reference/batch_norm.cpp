@@ -110,7 +110,9 @@ void batch_norm2d_gradient(const Node& node, const ReferenceInputs& in, const Re
       (*out[0])[i] = weight[c] * inv_std[c] * (dz[i] - sum / count - normalized(i) * product / count);
     });
   }
-  if (node.attributes.flag("residual")) *out[3] = dz;
+  const bool residual = node.attributes.flag("residual");
+  if (residual) *out[3] = dz;
+  if (node.attributes.flag("has_dbias_too")) *out[residual ? 4 : 3] = *out[2];
 }
 
 // Inputs: x, mean, y (optional), dy.

@@ -22,9 +22,14 @@ int rows_of_sums(const Convolution& v, int multiprocessors);
 
 // batch_norm2d with a ReLU, whose result the convolution reads: relu((x - mean) * weight * inv_std
 // + bias). x is [n, c, h, w], channels last, in bf16.
+//
+// With a residual the formula is another. Then a mask says what the ReLU lets pass: a bit for each
+// element of x, in the same order. `addend`, like x, is another gradient of the same result, which
+// is added to dx before. There are both or neither.
 struct NormalizedRelu {
   const void* x = nullptr;
   const float *mean = nullptr, *inv_std = nullptr, *weight = nullptr, *bias = nullptr;
+  const void *mask = nullptr, *addend = nullptr;
 };
 
 // Unless `sums` is null, dx is the gradient before the ReLU, and each of the rows_of_sums() is

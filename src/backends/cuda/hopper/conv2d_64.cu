@@ -13,7 +13,8 @@
 //
 // With a rider, each block writes a row of sums over its part of the result: {pixels, 64 numbers,
 // 64 numbers}. The sums of batch_norm2d's gradient need x of the same tile, which is loaded to the
-// place of the results.
+// place of the results. Another gradient that is added has a place of its own, for which there is
+// one stage less.
 //
 // One block per multiprocessor. Warp 0 loads; two groups of four warps take turns, tile by tile:
 // while one multiplies, the other rounds and stores.
@@ -26,7 +27,8 @@ namespace troika::cuda::hopper {
 namespace {
 
 constexpr int kChannels = kTileChannels, kSlices = 4;  // a slice: 16 channels
-constexpr int kThreads = 3 * kGroup, kStages = 4;
+constexpr int kThreads = 3 * kGroup;
+constexpr int kSumBytes = 2 * kGroup * sizeof(Sums);
 constexpr int kWeightBytes = kTaps * kChannels * kRowBytes;
 constexpr int kGivenRegisters = 24, kTakenRegisters = 240;  // of a thread that loads, and that multiplies
 
@@ -40,8 +42,14 @@ struct Tile {
   static constexpr int kStageBytes = kPixels * kRowBytes, kOutBytes = round_up(kColumns * kRowBytes, kSwizzledBytes);
   static constexpr int kTilesEach = kSize / kRows;  // of an image
   static constexpr int kBarrierBytes = 1024;        // the last group's matrices reach beyond its place
-  static constexpr int kSharedBytes =
-      kSwizzledBytes + kWeightBytes + kStages * kStageBytes + 2 * kOutBytes + kBarrierBytes;
+  __host__ __device__ static constexpr int stages(Rider rider) { return rider == Rider::masked_sums ? 3 : 4; }
+  __host__ __device__ static constexpr int places(Rider rider) {
+    return rider == Rider::masked_sums ? 4 : 2;
+  }  // of results and addends
+  static constexpr int shared_bytes(Rider rider) {
+    return kWeightBytes + stages(rider) * kStageBytes + places(rider) * kOutBytes + kBarrierBytes +
+           (rider == Rider::masked_sums ? kSumBytes : 0);
+  }
   static_assert(kStageBytes % kSwizzledBytes == 0 && kLoaded <= kPixels && kSize % kRows == 0);
 
   __host__ __device__ static constexpr bool has_column(int i) { return i % kPitch < kSize && i < kRows * kPitch; }
@@ -67,12 +75,14 @@ template <typename T, bool kGradient, Rider kRider>
 __global__ void __launch_bounds__(kThreads, 1)
     conv2d_64_kernel(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap filter,
                      const __grid_constant__ CUtensorMap out, const __grid_constant__ CUtensorMap side,
-                     const NormalizedRelu relu_of, float* sums_of, int tiles) {
-  constexpr bool kHasSide = kRider == Rider::relu_sums;
-  extern __shared__ uint8_t memory[];
-  const uint32_t weights = (shared_address(memory) + kSwizzledBytes - 1) / kSwizzledBytes * kSwizzledBytes;
+                     const __grid_constant__ CUtensorMap addend, const NormalizedRelu relu_of, float* sums_of,
+                     int tiles) {
+  constexpr bool kHasSide = needs_x(kRider), kAdds = kRider == Rider::masked_sums;
+  constexpr int kStages = T::stages(kRider), kPlaces = T::places(kRider);
+  extern __shared__ __align__(1024) uint8_t memory[];
+  const uint32_t weights = shared_address(memory);
   const uint32_t stages = weights + kWeightBytes, outs = stages + kStages * T::kStageBytes;
-  const uint32_t full = outs + 2 * T::kOutBytes, empty = full + 8 * kStages, weights_full = empty + 8 * kStages;
+  const uint32_t full = outs + kPlaces * T::kOutBytes, empty = full + 8 * kStages, weights_full = empty + 8 * kStages;
   const uint32_t side_full = weights_full + 8;
   const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
   const int group = __shfl_sync(0xffffffffu, thread / kGroup, 0);  // known to be the same in a warp
@@ -95,7 +105,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   for (int i = thread; i < kStages * kAfter; i += kThreads)
     store_shared(stages + i / kAfter * T::kStageBytes + T::kLoaded * kRowBytes + i % kAfter * 16, {0, 0, 0, 0});
   if (kHasSide)  // columns that a copy of the side does not bring
-    for (int i = thread; i < 2 * (T::kOutBytes / 16); i += kThreads) store_shared(outs + i * 16, {0, 0, 0, 0});
+    for (int i = thread; i < kPlaces * (T::kOutBytes / 16); i += kThreads) store_shared(outs + i * 16, {0, 0, 0, 0});
   publish_stores();
   __syncthreads();
 
@@ -114,7 +124,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
   take_registers<kTakenRegisters>();
   const int g = group - 1, w = warp % 4, leader = thread % kGroup == 0;
-  const uint32_t own_out = outs + g * T::kOutBytes;
+  const uint32_t own_out = outs + g * T::kOutBytes, own_addend = own_out + 2 * T::kOutBytes;
 
   // A fragment of a tap and a slice has output channels 16 w to 16 w + 15 and 16 of the input's.
   // The gradient takes the taps in reverse order, and transposes each.
@@ -130,16 +140,29 @@ __global__ void __launch_bounds__(kThreads, 1)
                                kGradient ? tap + (k * 16 + far * 8 + row) * kRowBytes + ((w * 2 + near) ^ row) * 16
                                          : tap + (w * 16 + near * 8 + row) * kRowBytes + ((k * 2 + far) ^ row) * 16);
     }
-  Sums sums;
+  // With a mask, registers are short: sums are kept in shared memory, and means are loaded for each
+  // tile.
+  Sums own_sums;
+  Sums& sums =
+      kAdds ? reinterpret_cast<Sums*>(memory + (full + T::kBarrierBytes - weights))[thread - kGroup] : own_sums;
+  sums = {};
   ReluOf relu;
-  if (kHasSide) relu.load(relu_of, 0);
+  if (kHasSide && !kAdds) relu.load<kRider>(relu_of, 0);
+  Mask<T::kColumns> mask;
   for (int i = g; i < count; i += 2) {
     const int s = i % kStages, tile = first + i * step;
+    const int h = tile % T::kTilesEach * T::kRows, image = tile / T::kTilesEach;
     if (kHasSide && leader) {
       wait_for_reads_of_stores<0>();
-      expect_bytes(side_full + 8 * g, T::kRows * T::kPitch * kRowBytes);
-      load_box(own_out, side, side_full + 8 * g, 0, 0, tile % T::kTilesEach * T::kRows, tile / T::kTilesEach);
+      expect_bytes(side_full + 8 * g, (kAdds ? 2 : 1) * T::kRows * T::kPitch * kRowBytes);
+      load_box(own_out, side, side_full + 8 * g, 0, 0, h, image);
+      if (kAdds) load_box(own_addend, addend, side_full + 8 * g, 0, 0, h, image);
     }
+    if (kAdds)
+      mask.load(relu_of.mask, [&](int column) {
+        const int pixel = (image * T::kSize + h + column / T::kPitch) * T::kSize + column % T::kPitch;
+        return T::has_column(column) ? pixel * (kChannels / 8) : -1;
+      });
     wait(full + 8 * s, i / kStages % 2);
     if (i > 0) sync_threads(kTurn + g, 2 * kGroup);
     float d[T::kColumns / 2];
@@ -163,18 +186,24 @@ __global__ void __launch_bounds__(kThreads, 1)
       sync_threads(kOwn + g, kGroup);
     }
     if (kRider != Rider::none) clear_absent<T>(d);
-    store_results<T::kColumns, kRider>(d, matrix_row(own_out), relu, sums);
+    if constexpr (kAdds) {
+      AddedResults<T::kColumns> results;
+      results.add(d, matrix_row(own_addend));
+      relu.load<kRider>(relu_of, 0);
+      store_results<T::kColumns, kRider>(results, matrix_row(own_out), relu, mask, sums);
+    } else {
+      store_results<T::kColumns, kRider>(Results{d}, matrix_row(own_out), relu, mask, sums);
+    }
     publish_stores();
     sync_threads(kOwn + g, kGroup);
-    if (leader) store_box(out, own_out, 0, 0, tile % T::kTilesEach * T::kRows, tile / T::kTilesEach);
+    if (leader) store_box(out, own_out, 0, 0, h, image);
   }
   if (kRider != Rider::none) {
     sync_threads(kBoth, 2 * kGroup);  // both groups have their weights in registers: the place is free
     float* const row = sums_of + int64_t{blockIdx.x} * (2 * kChannels + 1);
     const float pixels = static_cast<float>(count * T::kRows * T::kSize);
     if (g == 0 && leader) *row = pixels;
-    write_sums<kRider>(sums, g, reinterpret_cast<float*>(memory + (weights - shared_address(memory))), kBoth, pixels,
-                       row + 1, kChannels);
+    write_sums<kRider>(sums, g, reinterpret_cast<float*>(memory), kBoth, pixels, row + 1, kChannels);
   }
   if (leader) wait_for_stores<0>();
 }
@@ -190,9 +219,11 @@ void launch_64(const Convolution& v, const void* in, const void* weights, void* 
   const auto image = [&](const void* address, int64_t rows) {
     return map_of_images(address, v.n, T::kSize, T::kPitch, rows);
   };
-  launch(conv2d_64_kernel<T, kGradient, kRider>, {blocks_of<T>(v, multiprocessors), kThreads, T::kSharedBytes}, stream,
-         image(in, T::kRows + 2), map_of_filter(weights, kChannels), image(out, T::kRows),
-         kRider == Rider::relu_sums ? image(relu.x, T::kRows) : CUtensorMap{}, relu, sums,
+  static_assert(T::shared_bytes(kRider) <= kMostSharedBytes);
+  launch(conv2d_64_kernel<T, kGradient, kRider>, {blocks_of<T>(v, multiprocessors), kThreads, T::shared_bytes(kRider)},
+         stream, image(in, T::kRows + 2), map_of_filter(weights, kChannels), image(out, T::kRows),
+         needs_x(kRider) ? image(relu.x, T::kRows) : CUtensorMap{},
+         kRider == Rider::masked_sums ? image(relu.addend, T::kRows) : CUtensorMap{}, relu, sums,
          static_cast<int>(v.n) * T::kTilesEach);
 }
 
@@ -229,8 +260,9 @@ void conv2d_64(const Convolution& v, const void* x, const void* weights, void* y
 void conv2d_64_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
                               const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream) {
   with_tile(v, [&]<typename T>() {
-    (sums ? launch_64<T, true, Rider::relu_sums> : launch_64<T, true, Rider::none>)(v, dy, weights, dx, relu, sums,
-                                                                                    multiprocessors, stream);
+    (!sums       ? launch_64<T, true, Rider::none>
+     : relu.mask ? launch_64<T, true, Rider::masked_sums>
+                 : launch_64<T, true, Rider::relu_sums>)(v, dy, weights, dx, relu, sums, multiprocessors, stream);
   });
 }
 

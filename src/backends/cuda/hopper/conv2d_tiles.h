@@ -6,8 +6,9 @@
 
 namespace troika::cuda::hopper {
 
-constexpr int kTaps = 9;           // of the filter
-constexpr int kTileChannels = 64;  // of a box, and of a product
+constexpr int kTaps = 9;                     // of the filter
+constexpr int kTileChannels = 64;            // of a box, and of a product
+constexpr int kMostSharedBytes = 227 << 10;  // of a block
 
 constexpr int round_up(int n, int to) { return (n + to - 1) / to * to; }
 

@@ -19,7 +19,8 @@
 //
 // With a rider, the blocks with the same tiles write a row of sums over their part of the result:
 // {pixels, numbers [channels], numbers [channels]}. The sums of batch_norm2d's gradient need x of
-// the same rows, which are loaded to the places of the results.
+// the same rows, which are loaded to the places of the results. Another gradient that is added is
+// loaded there before x.
 #include <utility>
 
 #include "backends/cuda/hopper/conv2d_kernels.h"
@@ -34,8 +35,8 @@ constexpr int kSlices = 4;  // of 64 channels: 16 channels each
 constexpr int kThreads = 3 * kGroup;
 constexpr int kMostSlots = 8, kLag = 2;  // of the ring; taps that the second group starts later
 constexpr int kSlotBytes = kTileChannels * kRowBytes;
-constexpr int kMostSharedBytes = 227 << 10;
 constexpr int kBarrierBytes = 512;
+constexpr int kMostImages = 16;  // of a tile, if a mask takes registers
 constexpr int kGivenRegisters = 72, kTakenRegisters = 216;
 
 __host__ __device__ constexpr int higher(int a, int b) { return a > b ? a : b; }
@@ -124,8 +125,9 @@ __device__ inline Share share_of(int tiles) {
 // Group g: rows kFirst to kFirst + kCount - 1 of tiles that are part kPart of their images.
 template <typename T, bool kGradient, Rider kRider, int kFirst, int kCount, int kPart>
 __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& out, const CUtensorMap& side,
-                                          const NormalizedRelu& relu_of, float* sums_of, int g, int images, int tiles) {
-  constexpr bool kHasSide = kRider == Rider::relu_sums;
+                                          const CUtensorMap& addend, const NormalizedRelu& relu_of, float* sums_of,
+                                          int g, int images, int tiles) {
+  constexpr bool kHasSide = needs_x(kRider), kAdds = kRider == Rider::masked_sums;
   constexpr int kNumbers = T::kColumns / 2;  // a thread's results of a row
   const int lane = threadIdx.x % 32, w = threadIdx.x / 32 % 4, leader = threadIdx.x % kGroup == 0;
   const Share share = share_of<T>(tiles);
@@ -151,9 +153,10 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
   int stage = 0, turn = 0, pixels_done = 0;
   Sums sums;
   ReluOf relu;
-  if (kHasSide) relu.load(relu_of, share.channel);
-  float d[kCount * kNumbers];
+  if (kHasSide) relu.load<kRider>(relu_of, share.channel);
+  Mask<T::kColumns> masks[kCount];
   for (int i = 0; i < share.count; ++i) {
+    float d[kCount * kNumbers];
     const int tile = share.first + i * share.step;
     const int image = tile / T::kParts * T::kImages, h = tile % T::kParts * T::kRows + kFirst;
     if (kHasSide && leader) {
@@ -161,7 +164,17 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
       expect_bytes(m.side_full + 8 * g, kCount * T::kOutBytes);
 #pragma unroll
       for (int r = 0; r < kCount; ++r)
-        load_box(own_out + r * T::kOutBytes, side, m.side_full + 8 * g, share.channel, image, 0, h + r);
+        load_box(own_out + r * T::kOutBytes, kAdds ? addend : side, m.side_full + 8 * g, share.channel, image, 0,
+                 h + r);
+    }
+    if constexpr (kAdds) {
+#pragma unroll
+      for (int r = 0; r < kCount; ++r)
+        masks[r].load(relu_of.mask, [&](int column) {
+          const int from = image + column % T::kImages;
+          const int pixel = (from * T::kSize + h + r) * T::kSize + column / T::kImages;
+          return from < images ? pixel * (T::kChannels / 8) + share.channel / 8 : -1;
+        });
     }
     for (int chunk = 0; chunk < T::kGroups; ++chunk) {
       wait(m.full + 8 * stage, turn);
@@ -210,7 +223,18 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
       }
     }
 
-    if (kHasSide) {
+    AddedResults<T::kColumns> added[kCount];
+    if constexpr (kAdds) {
+      wait(m.side_full + 8 * g, 0);
+      if (leader) expect_bytes(m.side_full + 8 * g, kCount * T::kOutBytes);
+#pragma unroll
+      for (int r = 0; r < kCount; ++r) {
+        added[r].add(d + r * kNumbers, matrix_row(own_out + r * T::kOutBytes));
+        sync_threads(kOwn + g, kGroup);
+        if (leader) load_box(own_out + r * T::kOutBytes, side, m.side_full + 8 * g, share.channel, image, 0, h + r);
+      }
+      wait(m.side_full + 8 * g, 1);
+    } else if (kHasSide) {
       wait(m.side_full + 8 * g, i % 2);
     } else {
       if (leader) wait_for_reads_of_stores<0>();
@@ -220,7 +244,10 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
     for (int r = 0; r < kCount; ++r) {
       const uint32_t here = own_out + r * T::kOutBytes;
       // Images that do not exist are 0.
-      store_results<T::kColumns, kRider>(d + r * kNumbers, matrix_row(here), relu, sums);
+      if constexpr (kAdds)
+        store_results<T::kColumns, kRider>(added[r], matrix_row(here), relu, masks[r], sums);
+      else
+        store_results<T::kColumns, kRider>(Results{d + r * kNumbers}, matrix_row(here), relu, masks[r], sums);
       publish_stores();
       sync_threads(kOwn + g, kGroup);
       if (leader) store_box(out, here, share.channel, image, 0, h + r);
@@ -277,7 +304,8 @@ template <typename T, bool kGradient, Rider kRider>
 __global__ void __launch_bounds__(kThreads, 1)
     conv2d_wide_kernel(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap filter,
                        const __grid_constant__ CUtensorMap out, const __grid_constant__ CUtensorMap side,
-                       const NormalizedRelu relu, float* sums, int images, int tiles) {
+                       const __grid_constant__ CUtensorMap addend, const NormalizedRelu relu, float* sums, int images,
+                       int tiles) {
   extern __shared__ __align__(1024) uint8_t memory[];
   Places m;
   m.stages = shared_address(memory);
@@ -319,18 +347,20 @@ __global__ void __launch_bounds__(kThreads, 1)
   take_registers<kTakenRegisters>();
   // A block's tiles are the same part of their images, so that padding is known to the compiler.
   constexpr int kSecondRows = T::kRows - T::kFirstRows, kLast = T::kParts - 1;
+  const auto run = [&]<int kFirst, int kCount, int kPart>() {
+    multiply_and_store<T, kGradient, kRider, kFirst, kCount, kPart>(m, out, side, addend, relu, sums, group - 1, images,
+                                                                    tiles);
+  };
   if (share_of<T>(tiles).first % T::kParts == 0) {
     if (group == 1)
-      multiply_and_store<T, kGradient, kRider, 0, T::kFirstRows, 0>(m, out, side, relu, sums, 0, images, tiles);
+      run.template operator()<0, T::kFirstRows, 0>();
     else
-      multiply_and_store<T, kGradient, kRider, T::kFirstRows, kSecondRows, 0>(m, out, side, relu, sums, 1, images,
-                                                                              tiles);
+      run.template operator()<T::kFirstRows, kSecondRows, 0>();
   } else {
     if (group == 1)
-      multiply_and_store<T, kGradient, kRider, 0, T::kFirstRows, kLast>(m, out, side, relu, sums, 0, images, tiles);
+      run.template operator()<0, T::kFirstRows, kLast>();
     else
-      multiply_and_store<T, kGradient, kRider, T::kFirstRows, kSecondRows, kLast>(m, out, side, relu, sums, 1, images,
-                                                                                  tiles);
+      run.template operator()<T::kFirstRows, kSecondRows, kLast>();
   }
 }
 
@@ -347,7 +377,7 @@ int blocks_of_channels(const Convolution& v, int multiprocessors) {
 
 template <typename T, bool kGradient, Rider kRider>
 void launch_wide(const Convolution& v, const void* in, const void* weights, void* out, const NormalizedRelu& relu,
-                 float* sums, int multiprocessors, cudaStream_t stream) {
+                 float* sums, int rows_of_sums, cudaStream_t stream) {
   constexpr int64_t kPixel = int64_t{T::kChannels} * 2;
   const auto image = [&](const void* address, int64_t columns, int64_t rows) {
     return map_of(address, {{T::kChannels, 2, kTileChannels},
@@ -355,16 +385,17 @@ void launch_wide(const Convolution& v, const void* in, const void* weights, void
                             {T::kSize, kPixel, columns},
                             {T::kSize, kPixel * T::kSize, rows}});
   };
-  launch(conv2d_wide_kernel<T, kGradient, kRider>,
-         {blocks_of_channels<T>(v, multiprocessors) * T::kGroups, kThreads, T::kSharedBytes}, stream,
+  launch(conv2d_wide_kernel<T, kGradient, kRider>, {rows_of_sums * T::kGroups, kThreads, T::kSharedBytes}, stream,
          image(in, T::kPitch, T::kLoadedRows), map_of_filter(weights, T::kChannels), image(out, T::kSize, 1),
-         kRider == Rider::relu_sums ? image(relu.x, T::kSize, 1) : CUtensorMap{}, relu, sums, static_cast<int>(v.n),
-         tiles_of<T>(v));
+         needs_x(kRider) ? image(relu.x, T::kSize, 1) : CUtensorMap{},
+         kRider == Rider::masked_sums ? image(relu.addend, T::kSize, 1) : CUtensorMap{}, relu, sums,
+         static_cast<int>(v.n), tiles_of<T>(v));
 }
 
-// Calls run.operator()<T>() with the tile for this convolution.
+// Calls run.operator()<T>() with the tile for this convolution. With `is_small` registers are
+// short.
 template <typename Run>
-auto with_tile(const Convolution& v, int multiprocessors, Run&& run) {
+auto with_tile(const Convolution& v, int multiprocessors, bool is_small, Run&& run) {
   const auto is = [&](int64_t channels, int64_t size) { return v.c == channels && v.x_size[0] == size; };
   if (is(128, 14)) return run.template operator()<Tile<128, 14, 4, 7, 4, false, 2, 4>>();
   if (is(256, 14)) return run.template operator()<Tile<256, 14, 4, 7, 4, false, 2, 4>>();
@@ -373,7 +404,7 @@ auto with_tile(const Convolution& v, int multiprocessors, Run&& run) {
   if (!is(512, 4))
     throw Error(Status::internal, text("conv2d_wide has no kernel for ", v.c, " channels of ", v.x_size[0]));
   // Tiles of 32 images read the weights less often, if there are enough for most multiprocessors.
-  if ((v.n + 31) / 32 * (512 / kTileChannels) >= multiprocessors * 3 / 4)
+  if (!is_small && (v.n + 31) / 32 * (512 / kTileChannels) >= multiprocessors * 3 / 4)
     return run.template operator()<Tile<512, 4, 32, 4, 2, true, 2, 2>>();
   return run.template operator()<Tile<512, 4, 16, 4, 2, true, 3, 2>>();
 }
@@ -386,23 +417,31 @@ bool takes_conv2d_wide(const Convolution& v) {
 }
 
 int rows_of_sums_wide(const Convolution& v, int multiprocessors) {
-  return with_tile(v, multiprocessors, [&]<typename T>() { return blocks_of_channels<T>(v, multiprocessors); });
+  return with_tile(v, multiprocessors, false, [&]<typename T>() { return blocks_of_channels<T>(v, multiprocessors); });
 }
 
 void conv2d_wide(const Convolution& v, const void* x, const void* weights, void* y, float* moments, int multiprocessors,
                  cudaStream_t stream) {
-  with_tile(v, multiprocessors, [&]<typename T>() {
-    (moments ? launch_wide<T, false, Rider::moments>
-             : launch_wide<T, false, Rider::none>)(v, x, weights, y, {}, moments, multiprocessors, stream);
+  const int rows = rows_of_sums_wide(v, multiprocessors);
+  with_tile(v, multiprocessors, false, [&]<typename T>() {
+    (moments ? launch_wide<T, false, Rider::moments> : launch_wide<T, false, Rider::none>)(v, x, weights, y, {},
+                                                                                           moments, rows, stream);
   });
 }
 
 void conv2d_wide_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
                                 const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream) {
-  with_tile(v, multiprocessors, [&]<typename T>() {
-    (sums ? launch_wide<T, true, Rider::relu_sums> : launch_wide<T, true, Rider::none>)(v, dy, weights, dx, relu, sums,
-                                                                                        multiprocessors, stream);
-  });
+  const int rows = rows_of_sums_wide(v, multiprocessors);
+  if (relu.mask)
+    with_tile(v, multiprocessors, true, [&]<typename T>() {
+      if constexpr (T::kImages <= kMostImages)
+        launch_wide<T, true, Rider::masked_sums>(v, dy, weights, dx, relu, sums, rows, stream);
+    });
+  else
+    with_tile(v, multiprocessors, false, [&]<typename T>() {
+      (sums ? launch_wide<T, true, Rider::relu_sums> : launch_wide<T, true, Rider::none>)(v, dy, weights, dx, relu,
+                                                                                          sums, rows, stream);
+    });
 }
 
 }  // namespace troika::cuda::hopper

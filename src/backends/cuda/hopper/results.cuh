@@ -20,19 +20,27 @@ __device__ inline uint32_t matrix_row(uint32_t rows) {
 // Work on results that are stored.
 enum class Rider {
   none,
-  moments,   // sums of y and of its squares
-  relu_sums  // the gradient of a ReLU after batch_norm2d, and the sums of batch_norm2d's gradient
+  moments,     // sums of y and of its squares
+  relu_sums,   // the gradient of a ReLU after batch_norm2d, and the sums of batch_norm2d's gradient
+  masked_sums  // the same with a mask, after another gradient has been added
 };
+
+__host__ __device__ constexpr bool needs_x(Rider rider) {
+  return rider == Rider::relu_sums || rider == Rider::masked_sums;
+}
 
 // batch_norm2d of a thread's two channels: relu((x - mean) * scale + bias).
 struct ReluOf {
   float mean[2] = {}, scale[2] = {}, bias[2] = {};
 
+  // With a mask, only the mean is needed.
+  template <Rider kRider>
   __device__ void load(const NormalizedRelu& from, int first_channel) {
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       const int channel = first_channel + own_channel() + 8 * c;
       mean[c] = from.mean[channel];
+      if (kRider == Rider::masked_sums) continue;
       scale[c] = from.weight[channel] * from.inv_std[channel];
       bias[c] = from.bias[channel];
     }
@@ -43,6 +51,68 @@ struct ReluOf {
 
 __device__ inline float low_of(uint32_t pair) { return __uint_as_float(pair << 16); }
 __device__ inline float high_of(uint32_t pair) { return __uint_as_float(pair & 0xffff0000u); }
+
+// Bits of a mask for kColumns columns and the 16 channels of this warp. The lanes 4 e to 4 e + 3
+// hold the bits of eight columns, two each. Other lanes get them when they need them.
+template <int kColumns>
+class Mask {
+ public:
+  // `place_of(column)` returns the first of the 64 channels in bytes from `mask` on; below 0: there
+  // is no such column, and its bits are 0.
+  template <typename PlaceOf>
+  __device__ void load(const void* mask, PlaceOf place_of) {
+    const int lane = threadIdx.x % 32, w = threadIdx.x % kGroup / 32;
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      words_[i] = 0;
+      const int eight = i * 8 + lane / 4;
+#pragma unroll
+      for (int column = 0; column < 2; ++column) {
+        const int place = eight < kEights ? place_of(eight * 8 + lane % 4 * 2 + column) : -1;
+        if (place >= 0) words_[i] |= uint32_t{__ldg(static_cast<const uint16_t*>(mask) + place / 2 + w)} << 16 * column;
+      }
+    }
+  }
+
+  // Bits for this thread's columns of eight: bits 0 and 8 for the two channels of the first, 16 and
+  // 24 for those of the second.
+  __device__ uint32_t of(int eight) const {
+    const int lane = threadIdx.x % 32;
+    return __shfl_sync(0xffffffffu, words_[eight / 8], eight % 8 * 4 + lane % 4) >> lane / 4;
+  }
+
+ private:
+  static constexpr int kEights = kColumns / 8, kWords = (kEights + 7) / 8;
+  uint32_t words_[kWords] = {};
+};
+
+// kColumns results of each of the thread's channels, from d[0] on, as pairs of neighbours in bf16.
+struct Results {
+  const float* d;
+
+  __device__ uint32_t pair(int i) const { return pack_bf16(d[2 * i], d[2 * i + 1]); }
+};
+
+// The same after columns have been added that are stored like results. They are not added to d: the
+// compiler would make products wait for each other.
+template <int kColumns>
+struct AddedResults {
+  uint32_t pairs[kColumns / 4];
+
+  // `row` is the matrix_row() of the place of the columns.
+  __device__ void add(const float* d, uint32_t row) {
+    constexpr int kEights = kColumns / 8;
+#pragma unroll
+    for (int j = 0; j < kEights; j += 2) {
+      uint32_t v[4];
+      load_matrices<true>(v, row + j * 8 * kRowBytes);
+#pragma unroll
+      for (int i = 2 * j; i < 2 * j + (j + 1 < kEights ? 4 : 2); ++i)
+        pairs[i] = pack_bf16(d[2 * i] + low_of(v[i - 2 * j]), d[2 * i + 1] + high_of(v[i - 2 * j]));
+    }
+  }
+  __device__ uint32_t pair(int i) const { return pairs[i]; }
+};
 
 // Sums over columns of a thread's two channels.
 struct Sums {
@@ -63,32 +133,35 @@ struct Sums {
   }
 };
 
-// Rounds kColumns results of each of the thread's channels, from d[0] on, and stores them. `row` is
-// the matrix_row() of the place. With Rider::relu_sums the place has x, whose batch_norm2d is cut
-// by `relu`: results that the ReLU cuts become 0. Adds the stored numbers to `sums`, and their
+// Stores rounded results, kColumns of each of the thread's channels. `row` is the matrix_row() of
+// the place. With a rider that needs x the place has x, whose batch_norm2d is cut by `relu` or by
+// `mask`: results that the ReLU cuts become 0. Adds the stored numbers to `sums`, and their
 // products with themselves or with x - mean: first those of this call, because a long sum of
 // squares in f32 is rounded in one direction.
-template <int kColumns, Rider kRider>
-__device__ inline void store_results(const float* d, uint32_t row, const ReluOf& relu, Sums& sums) {
+template <int kColumns, Rider kRider, typename R>
+__device__ inline void store_results(const R& results, uint32_t row, const ReluOf& relu, const Mask<kColumns>& mask,
+                                     Sums& sums) {
   constexpr int kEights = kColumns / 8;
   Sums own;
   uint32_t x[2][4];  // of these columns and the next
-  if constexpr (kRider == Rider::relu_sums) load_matrices<true>(x[0], row);
+  if constexpr (needs_x(kRider)) load_matrices<true>(x[0], row);
 #pragma unroll
   for (int j = 0; j < kEights; j += 2) {
     const int pairs = j + 1 < kEights ? 4 : 2;
-    if constexpr (kRider == Rider::relu_sums)
+    if constexpr (needs_x(kRider))
       if (j + 2 < kEights) load_matrices<true>(x[(j / 2 + 1) % 2], row + (j + 2) * 8 * kRowBytes);
-    uint32_t v[4];
+    uint32_t v[4], bits = 0;
 #pragma unroll
     for (int i = 0; i < pairs; ++i) {
       const int c = i % 2;
-      v[i] = pack_bf16(d[j * 4 + 2 * i], d[j * 4 + 2 * i + 1]);
+      if (kRider == Rider::masked_sums && c == 0) bits = mask.of(j + i / 2);
+      v[i] = results.pair(j * 2 + i);
       if constexpr (kRider == Rider::moments) own.add(c, low_of(v[i]), high_of(v[i]), low_of(v[i]), high_of(v[i]));
-      if constexpr (kRider == Rider::relu_sums) {
+      if constexpr (needs_x(kRider)) {
         const float low = low_of(x[j / 2 % 2][i]) - relu.mean[c], high = high_of(x[j / 2 % 2][i]) - relu.mean[c];
-        if (relu.cuts(c, low)) v[i] &= 0xffff0000u;
-        if (relu.cuts(c, high)) v[i] &= 0xffffu;
+        const bool is_masked = kRider == Rider::masked_sums;
+        if (is_masked ? !(bits >> 8 * c & 1) : relu.cuts(c, low)) v[i] &= 0xffff0000u;
+        if (is_masked ? !(bits >> (16 + 8 * c) & 1) : relu.cuts(c, high)) v[i] &= 0xffffu;
         own.add(c, low_of(v[i]), high_of(v[i]), low, high);
       }
     }
@@ -103,7 +176,7 @@ __device__ inline void store_results(const float* d, uint32_t row, const ReluOf&
 // Two warpgroups, whose threads have numbers `g` of 0 and 1, have summed `count` columns of the
 // same 64 channels. Writes a part of a row of sums: 64 numbers to `to`, and 64 more `channels`
 // numbers further on. With Rider::moments they are means and sums of squared differences from the
-// means; with Rider::relu_sums sums and sums of products. `shared` has room for 256 numbers;
+// means; with a rider that needs x sums and sums of products. `shared` has room for 256 numbers;
 // `barrier` is a number of a barrier of threads.
 template <Rider kRider>
 __device__ inline void write_sums(Sums sums, int g, float* shared, int barrier, float count, float* to, int channels) {
@@ -123,7 +196,7 @@ __device__ inline void write_sums(Sums sums, int g, float* shared, int barrier, 
   const int channel = threadIdx.x % kGroup;
   if (g != 0 || channel >= 64) return;
   const float sum = shared[channel] + shared[128 + channel], product = shared[64 + channel] + shared[192 + channel];
-  if (kRider == Rider::relu_sums) {
+  if (needs_x(kRider)) {
     to[channel] = sum;
     to[channels + channel] = product;
     return;

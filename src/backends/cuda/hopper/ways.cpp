@@ -7,7 +7,7 @@ namespace troika::cuda::hopper {
 namespace {
 
 // Its number changes with the kernels, so that what was measured before is forgotten.
-constexpr const char* kName = "hopper1";
+constexpr const char* kName = "hopper2";
 
 }  // namespace
 
@@ -25,8 +25,8 @@ int64_t conv2d_rows_of_sums(const CudaDevice& device, DType dtype, const Convolu
   return device.is_hopper() && takes_conv2d(dtype, v) ? rows_of_sums(v, device.multiprocessors()) : 0;
 }
 
-std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v,
-                                            bool has_sums) {
+std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool has_sums,
+                                            bool has_addend) {
   if (!device.is_hopper() || !takes_conv2d(dtype, v)) return {};
   const auto launch = [=, multiprocessors = device.multiprocessors()](void* const* t, cudaStream_t stream) {
     NormalizedRelu relu;
@@ -35,9 +35,11 @@ std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtyp
               .mean = static_cast<const float*>(t[7]),
               .inv_std = static_cast<const float*>(t[8]),
               .weight = static_cast<const float*>(t[5]),
-              .bias = static_cast<const float*>(t[6])};
-    conv2d_input_gradient(v, t[0], t[1], t[2], relu, has_sums ? static_cast<float*>(t[9]) : nullptr, multiprocessors,
-                          stream);
+              .bias = static_cast<const float*>(t[6]),
+              .mask = has_addend ? t[4] : nullptr,
+              .addend = has_addend ? t[9] : nullptr};
+    float* const sums = has_sums ? static_cast<float*>(t[has_addend ? 10 : 9]) : nullptr;
+    conv2d_input_gradient(v, t[0], t[1], t[2], relu, sums, multiprocessors, stream);
   };
   return {{.name = kName, .describe = {}, .launch = launch, .must_prove = true}};
 }

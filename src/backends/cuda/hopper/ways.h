@@ -17,8 +17,10 @@ std::vector<Way> conv2d_ways(const CudaDevice& device, DType dtype, const Convol
 int64_t conv2d_rows_of_sums(const CudaDevice& device, DType dtype, const Convolution& v);
 
 // Tensors: weights, dy, dx, and, if `has_sums`, x, y, weight, bias, mean and inv_std of the
-// batch_norm2d, and the sums.
-std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool has_sums);
+// batch_norm2d, and the sums. If `has_addend`, y is the mask of the ReLU, and the addend comes
+// before the sums.
+std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool has_sums,
+                                            bool has_addend);
 
 // Tensors: x, dy, dweights in f32. `what` names the node in messages.
 std::vector<Way> conv2d_weight_gradient_ways(CudaDevice& device, DType dtype, const Convolution& v,
