@@ -6,11 +6,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <random>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernel.h"
+#include "kernel_faults.h"
 #include "streams.h"
 
 namespace emulated_gpu {
@@ -310,7 +314,20 @@ void enqueue_grid(dim3 grid, dim3 threads, size_t shared_bytes, size_t most_shar
   enqueue(stream, {[=, run = std::move(thread)] { run_grid(grid, threads, shared_bytes, is_cooperative, run); }});
 }
 
+std::mutex faulty_mutex;
+std::string& faulty_kernel = *new std::string;
+
 }  // namespace
+
+void lose_blocks_of(const std::string& kernel) {
+  const std::lock_guard lock(faulty_mutex);
+  faulty_kernel = kernel;
+}
+
+bool loses_block(const char* name) {
+  const std::lock_guard lock(faulty_mutex);
+  return !faulty_kernel.empty() && std::string_view(name).starts_with(faulty_kernel);
+}
 
 void launch_threads(dim3 grid, dim3 threads, size_t shared_bytes, cudaStream_t stream, std::function<void()> thread) {
   enqueue_grid(grid, threads, shared_bytes, kMostStaticAndDynamicShared, false, stream, std::move(thread));

@@ -200,19 +200,22 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     const auto wish = described<Preference>(preference);
     const Product p =
         product_of(*op, *described<Layout>(a), *described<Layout>(b), *described<Layout>(c), *described<Layout>(d));
-    const Algorithm chosen = choose(
+    const std::vector<Algorithm> chosen = choose(
         p, *op, wish->attributes.get<uint64_t>(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, 0),
         wish->attributes.get<uint32_t>(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, CUBLASLT_REDUCTION_SCHEME_MASK),
         {wish->alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES),
          wish->alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES),
          wish->alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES),
          wish->alignment(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES)});
-    results[0] = {};
-    std::memcpy(&results[0].algo, &chosen, sizeof chosen);
-    results[0].workspaceSize = chosen.workspace_bytes;
-    results[0].state = CUBLAS_STATUS_SUCCESS;
-    results[0].wavesCount = 1;
-    *found = 1;
+    *found = std::min(static_cast<int>(chosen.size()), most);
+    for (int i = 0; i < *found; ++i) {
+      const Algorithm& algorithm = chosen[static_cast<size_t>(i)];
+      results[i] = {};
+      std::memcpy(&results[i].algo, &algorithm, sizeof algorithm);
+      results[i].workspaceSize = algorithm.workspace_bytes;
+      results[i].state = CUBLAS_STATUS_SUCCESS;
+      results[i].wavesCount = 1;
+    }
   });
 }
 
@@ -224,15 +227,23 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t* 
     Algorithm algorithm;
     std::memcpy(&algorithm, algo, sizeof algorithm);
     int32_t number = 0;
+    size_t number_bytes = sizeof number;
     switch (name) {
       case CUBLASLT_ALGO_CONFIG_ID: number = algorithm.id; break;
       case CUBLASLT_ALGO_CONFIG_SPLITK_NUM: number = algorithm.splits; break;
       case CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME: number = algorithm.scheme; break;
+      // Not set.
+      case CUBLASLT_ALGO_CONFIG_TILE_ID:
+      case CUBLASLT_ALGO_CONFIG_STAGES_ID:
+      case CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING:
+      case CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION: break;
+      case CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID:
+      case CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID: number_bytes = sizeof(uint16_t); break;
       default: throw Refusal{CUBLAS_STATUS_INVALID_VALUE};
     }
-    require(bytes == 0 ? written != nullptr : value && bytes == sizeof number, CUBLAS_STATUS_INVALID_VALUE);
-    if (bytes) std::memcpy(value, &number, sizeof number);
-    if (written) *written = sizeof number;
+    require(bytes == 0 ? written != nullptr : value && bytes == number_bytes, CUBLAS_STATUS_INVALID_VALUE);
+    if (bytes) std::memcpy(value, &number, number_bytes);
+    if (written) *written = number_bytes;
   });
 }
 
@@ -260,7 +271,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t oper
       std::memcpy(&call.algorithm, algo, sizeof call.algorithm);
     else
       call.algorithm = choose(call.product, *op, workspace_bytes, CUBLASLT_REDUCTION_SCHEME_MASK,
-                              {alignment_of(a), alignment_of(b), alignment_of(c), alignment_of(d)});
+                              {alignment_of(a), alignment_of(b), alignment_of(c), alignment_of(d)})
+                           .front();
     require(call.algorithm.fingerprint == call.product.fingerprint(), CUBLAS_STATUS_INVALID_VALUE);
     check_memory(call, workspace_bytes);
     require(emulated_gpu::enqueue(stream, {.run = [call] { compute(call); }}), CUBLAS_STATUS_EXECUTION_FAILED);

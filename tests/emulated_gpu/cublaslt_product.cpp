@@ -87,8 +87,8 @@ uint32_t alignment_of(const void* p) {
   return alignment_of(static_cast<int64_t>(reinterpret_cast<uintptr_t>(p) % kMostAlignment));
 }
 
-Algorithm choose(const Product& p, const Operation& op, uint64_t most_workspace, uint32_t schemes,
-                 const uint32_t (&aligned)[4]) {
+std::vector<Algorithm> choose(const Product& p, const Operation& op, uint64_t most_workspace, uint32_t schemes,
+                              const uint32_t (&aligned)[4]) {
   Algorithm chosen{.fingerprint = p.fingerprint(),
                    .workspace_bytes = 0,
                    .id = 0,
@@ -116,8 +116,6 @@ Algorithm choose(const Product& p, const Operation& op, uint64_t most_workspace,
     chosen.alignment_vector = alignment_of(op.vector());
     require(chosen.alignment_vector >= size_of(p.d.dtype), CUBLAS_STATUS_NOT_SUPPORTED);
   }
-  chosen.id = least == kMostAlignment ? 66 : least >= 4 ? 21 : 13;
-
   // The parts of a sum are stored in the output's type if that is allowed, which rounds them once
   // more.
   const uint32_t part = schemes & CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE    ? CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE
@@ -125,12 +123,20 @@ Algorithm choose(const Product& p, const Operation& op, uint64_t most_workspace,
                                                                            : CUBLASLT_REDUCTION_SCHEME_NONE;
   constexpr int32_t kSplits = 3;
   const uint64_t workspace = static_cast<uint64_t>(kSplits * p.m * p.n) * sizeof(float);
-  if (part != CUBLASLT_REDUCTION_SCHEME_NONE && p.k >= kSplit && workspace <= most_workspace) {
-    chosen.splits = kSplits;
-    chosen.scheme = static_cast<int32_t>(part);
-    chosen.workspace_bytes = workspace;
+  const bool may_split = part != CUBLASLT_REDUCTION_SCHEME_NONE && p.k >= kSplit && workspace <= most_workspace;
+  std::vector<Algorithm> all;
+  for (const auto& [id, alignment] : {std::pair{66, kMostAlignment}, {21, int64_t{4}}, {13, int64_t{1}}}) {
+    if (least < alignment) continue;
+    chosen.id = id;
+    if (may_split) {
+      all.push_back(chosen);
+      all.back().splits = kSplits;
+      all.back().scheme = static_cast<int32_t>(part);
+      all.back().workspace_bytes = workspace;
+    }
+    all.push_back(chosen);
   }
-  return chosen;
+  return all;
 }
 
 void check_memory(const Call& call, size_t workspace_bytes) {

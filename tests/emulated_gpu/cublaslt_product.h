@@ -123,10 +123,10 @@ Product product_of(const Operation& op, const Layout& a, const Layout& b, const 
 // Returns the largest power of two, up to 16, that divides the address.
 uint32_t alignment_of(const void* p);
 
-// Returns the kernel for a product whose matrices A, B, C and D have at least the alignments
-// `aligned`.
-Algorithm choose(const Product& p, const Operation& op, uint64_t most_workspace, uint32_t schemes,
-                 const uint32_t (&aligned)[4]);
+// Returns the kernels for a product whose matrices A, B, C and D have at least the alignments
+// `aligned`, the best first: those for the widest vectors, with split sums and without.
+std::vector<Algorithm> choose(const Product& p, const Operation& op, uint64_t most_workspace, uint32_t schemes,
+                              const uint32_t (&aligned)[4]);
 
 // Throws Refusal if the pointers do not fit the kernel or each other. The real library does not
 // always report this; its result would be wrong.

@@ -50,10 +50,17 @@ extern Index thread_index, block_index, block_size, grid_size;
 // does.
 void launch_threads(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, std::function<void()> thread);
 
+// Whether launches of the kernel, whose name may have template arguments, lose their first block.
+bool loses_block(const char* name);
+
 template <typename Kernel, typename... Values>
-void launch(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, Kernel kernel, const Values&... values) {
+void launch(const char* name, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, Kernel kernel,
+            const Values&... values) {
+  const bool is_faulty = loses_block(name);
   launch_threads(grid, block, shared_bytes, stream,
-                 [kernel, held = std::tuple<std::decay_t<const Values>...>(values...)] { std::apply(kernel, held); });
+                 [is_faulty, kernel, held = std::tuple<std::decay_t<const Values>...>(values...)] {
+                   if (!is_faulty || block_index.x + block_index.y + block_index.z > 0) std::apply(kernel, held);
+                 });
 }
 
 // Waits for every thread of the block that has not ended.

@@ -62,7 +62,8 @@ def translate_launches(text):
         last = closing(text, opening)
         grid, block, shared, stream = configuration
         body = f"[=](const auto&... values) {{ ({kernel})(values...); }}"
-        call = f"emulated_gpu::launch(dim3({grid}), dim3({block}), {shared}, {stream}, {body}, {text[opening + 1:last]})"
+        call = (f'emulated_gpu::launch("{" ".join(kernel.split())}", dim3({grid}), dim3({block}), {shared}, {stream}, {body}, '
+                f"{text[opening + 1:last]})")
         text = text[:begin] + call + text[last + 1:]
     return text
 

@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "hopper_faults.h"
+#include "kernel_faults.h"
 #include "support/temp_directory.h"
 
 namespace troika::test {
 namespace {
 
+using emulated_gpu::lose_blocks_of;
 using emulated_gpu::hopper::spoil_products;
 
 struct Trained {
@@ -24,6 +26,7 @@ struct Trained {
   float loss = 0;
   std::vector<float> variance;                   // of the second batch_norm2d
   std::vector<float> weight_gradient, gradient;  // of the first batch_norm2d's weight, of the first convolution
+  std::vector<float> linear_gradient, linear_bias_gradient;
 };
 
 void add_line(int32_t, const char*, const char* line, void* lines) {
@@ -87,6 +90,10 @@ Trained train(const troika_device& device = {TROIKA_DEVICE_CUDA, 0}, const std::
   call(troika_trainer_get_gradient(trainer, "first_norm.weight", trained.weight_gradient.data(), 64 * 4, &error));
   trained.gradient.resize(64 * 64 * 9);
   call(troika_trainer_get_gradient(trainer, "first.weight", trained.gradient.data(), 64 * 64 * 9 * 4, &error));
+  trained.linear_gradient.resize(4 * kElements);
+  call(troika_trainer_get_gradient(trainer, "fc.weight", trained.linear_gradient.data(), 4 * kElements * 4, &error));
+  trained.linear_bias_gradient.resize(4);
+  call(troika_trainer_get_gradient(trainer, "fc.bias", trained.linear_bias_gradient.data(), 4 * 4, &error));
   trained.variance.resize(64);
   call(troika_model_get_parameter(model, "second_norm.running_var", trained.variance.data(), 64 * 4, &error));
   std::string plan(1 << 18, '\0');
@@ -112,9 +119,29 @@ double distance(const std::vector<float>& found, const std::vector<float>& expec
   return std::sqrt(difference / norm);
 }
 
+// Changes a file of engines to have an own kernel wherever it was measured, and returns at how many
+// problems.
+int choose(const char* kernel, const std::filesystem::path& folder) {
+  int changed = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    nlohmann::json engines;
+    std::ifstream(file.path()) >> engines;
+    for (auto& [problem, engine] : engines.at("engines").items())
+      if (problem.ends_with(std::string(", or ") + kernel)) {
+        engine = kernel;
+        ++changed;
+      }
+    std::ofstream(file.path()) << engines;
+  }
+  return changed;
+}
+
 class WrongKernel : public testing::Test {
  protected:
-  void TearDown() override { spoil_products(false); }
+  void TearDown() override {
+    spoil_products(false);
+    lose_blocks_of("");
+  }
 };
 
 TEST_F(WrongKernel, is_no_right_one) {
@@ -136,18 +163,8 @@ TEST_F(WrongKernel, is_none_of_those_that_compute_a_whole_step) {
   const TempDirectory folder;
   const troika_device gpu{TROIKA_DEVICE_CUDA, 0};
   train(gpu, folder.path().string());
-  int changed = 0;
-  for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
-    nlohmann::json engines;
-    std::ifstream(file.path()) >> engines;
-    for (auto& [problem, engine] : engines.at("engines").items())
-      if (problem.ends_with(", or hopper2")) {
-        engine = "hopper2";
-        ++changed;
-      }
-    std::ofstream(file.path()) << engines;
-  }
-  EXPECT_EQ(changed, 4) << "forward, input gradients without and with another gradient, weight gradient";
+  EXPECT_EQ(choose("hopper2", folder.path()), 4)
+      << "forward, input gradients without and with another gradient, weight gradient";
   const Trained trained = train(gpu, folder.path().string()), on_cpu = train({TROIKA_DEVICE_CPU, 0});
   size_t launches = 0;
   for (size_t at = 0; (at = trained.plan.find("cuda:own:hopper2", at)) != std::string::npos; ++at) ++launches;
@@ -172,6 +189,30 @@ TEST_F(WrongKernel, is_struck_out_and_changes_no_result) {
     EXPECT_TRUE(std::any_of(wrong.warnings.begin(), wrong.warnings.end(),
                             [&](const std::string& line) { return line.starts_with(node); }))
         << node << (wrong.warnings.empty() ? "" : wrong.warnings.back());
+}
+
+TEST_F(WrongKernel, is_none_of_a_linear_layer_of_few_outputs) {
+  const TempDirectory folder;
+  const troika_device gpu{TROIKA_DEVICE_CUDA, 0};
+  train(gpu, folder.path().string());
+  EXPECT_EQ(choose("few_outputs1", folder.path()), 1);
+  const Trained trained = train(gpu, folder.path().string()), on_cpu = train({TROIKA_DEVICE_CPU, 0});
+  EXPECT_NE(trained.plan.find("cuda:own:few_outputs1"), std::string::npos) << trained.plan;
+  EXPECT_LT(distance(trained.linear_gradient, on_cpu.linear_gradient), 5e-2);
+  EXPECT_LT(distance(trained.linear_bias_gradient, on_cpu.linear_bias_gradient), 5e-2);
+}
+
+TEST_F(WrongKernel, of_a_linear_layer_is_struck_out_and_changes_no_result) {
+  const Trained right = train();
+  lose_blocks_of("few_outputs_kernel");
+  const Trained wrong = train();
+  EXPECT_EQ(wrong.plan.find("few_outputs"), std::string::npos) << wrong.plan;
+  EXPECT_LT(distance(wrong.linear_gradient, right.linear_gradient), 1e-2);
+  EXPECT_LT(distance(wrong.linear_bias_gradient, right.linear_bias_gradient), 1e-2);
+  ASSERT_EQ(wrong.warnings.size(), 1u);
+  EXPECT_TRUE(wrong.warnings.front().starts_with(
+      "linear_weight_gradient 'fc' on cuda:0: the kernel few_outputs1 is not used: its result differs by "))
+      << wrong.warnings.front();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ import importlib.machinery
 import importlib.util
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -31,10 +32,13 @@ def every_way_of_lenet_has_a_time():
         lines = [line.split("\t") for line in out.read_text().splitlines()]
     assert lines[0] == ["problem", "way", "us", "difference", "chosen"], lines[0]
     problems = {problem.split()[0] for problem, *_ in lines[1:]}
-    assert problems == {"conv2d", "conv2d_input_gradient", "conv2d_weight_gradient"}, problems
-    assert all(float(us) > 0 and ("eng" in way or way in ("direct", "stem_vec2", "stem_mma1")) for _, way, us, *_ in lines[1:]), lines
-    assert sum(int(chosen) for *_, chosen in lines[1:]) == 5, lines
-    assert f"5 problems, {len(lines) - 1} ways" in run.stdout, run.stdout
+    assert problems == {op + part for op in ("conv2d", "linear") for part in ("", "_input_gradient", "_weight_gradient")}, problems
+    assert all(float(us) > 0 and re.search(r"eng|^direct$|^algo|^few_outputs|^stem_", way) for _, way, us, *_ in lines[1:]), lines
+    count = len({problem for problem, *_ in lines[1:]})
+    assert sum(int(chosen) for *_, chosen in lines[1:]) == count, lines
+    assert f"{count} problems, {len(lines) - 1} ways" in run.stdout, run.stdout
+    few = [way for problem, way, *_ in lines[1:] if problem.startswith("linear_weight_gradient") and "[10, 4]" in problem]
+    assert "few_outputs1" in few and sum(way.startswith("algo") for way in few) > 1, few
 
 
 def a_proof_and_a_kernel_that_was_struck_out_are_read():

@@ -177,7 +177,7 @@ class Bench {
   // less time.
   Buffer filled(size_t bytes) {
     constexpr int kByte = 0x3c;
-    Buffer buffer = device_.allocate(bytes, "measuring cuDNN's engines");
+    Buffer buffer = device_.allocate(bytes, "measuring kernels");
     check_launch(cudaMemsetAsync(buffer.get(), kByte, bytes, device_.stream()));
     return buffer;
   }
@@ -208,7 +208,11 @@ bool FastestWay::is_large() const { return plan_ && plan_->workspace_bytes() > k
 
 FastestWay::FastestWay(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways) {
   if (device.is_plan_only()) {
-    way_.name = ways.front().name;
+    if (!ways.empty()) way_.name = ways.front().name;
+    return;
+  }
+  if (ways.size() == 1 && !ways[0].describe && !ways[0].must_prove) {
+    way_ = ways[0];
     return;
   }
   std::lock_guard lock(device.plans()->measuring());
@@ -302,7 +306,7 @@ void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::
   }
   if (best_time == Bench::kNever)
     throw Error(Status::unsupported,
-                text(problem.what, ": neither cuDNN nor a kernel of our own computes ", problem.text, reason));
+                text(problem.what, ": neither a library nor a kernel of our own computes ", problem.text, reason));
   way_ = best.way_;
   plan_ = std::move(best.plan_);
   if (!bench) return;
@@ -317,7 +321,7 @@ void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::
 
 std::string FastestWay::kernel_name() const {
   if (plan_) return text("cuda:cudnn:", plan_->engine());
-  return way_.name.empty() ? "cuda:cudnn:any" : text("cuda:own:", way_.name);
+  return way_.name.empty() ? "cuda:cudnn:any" : text("cuda:", way_.maker, ':', way_.name);
 }
 
 size_t FastestWay::scratch_bytes() const {

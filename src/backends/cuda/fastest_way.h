@@ -1,5 +1,5 @@
-// A node that can be computed in several ways, by cuDNN and by own kernels: the fastest is found
-// once and run.
+// A node that can be computed in several ways, by cuDNN, cuBLASLt and own kernels: the fastest is
+// found once and run.
 #pragma once
 
 #include <span>
@@ -8,20 +8,21 @@
 
 namespace troika::cuda {
 
-// Launches own kernels of a way.
+// Launches kernels of a way.
 using LaunchWay = std::function<void(void* const* tensors, cudaStream_t)>;
 
-// cuDNN's graph, own kernels, or the one and then the others.
+// cuDNN's graph, other kernels, or the one and then the others.
 struct Way {
   std::string name;          // unlike that of the problem's other ways; empty: cuDNN's plain way
-  DescribeGraph describe;    // empty: own kernels alone
-  LaunchWay launch = {};     // empty: no own kernels
+  DescribeGraph describe;    // empty: other kernels alone
+  LaunchWay launch = {};     // empty: no other kernels
   size_t scratch_bytes = 0;  // of one more tensor, after the problem's tensors
   double handicap = 1;       // times this in comparisons: what is less exact must be clearly faster
   // Whether its result is first compared with that of the ways before. A way that differs is struck
   // out: a wrong kernel costs speed alone.
   bool must_prove = false;
   bool is_last_resort = false;  // tried only if no way before it runs
+  const char* maker = "own";    // of the kernels that `launch` launches, if there is no graph
 };
 
 // A tensor that a way writes, and how its result is judged.
@@ -44,13 +45,14 @@ struct Problem {
 class FastestWay {
  public:
   // Takes the way that device.plans() remembers, else measures the ways now, on memory of its own.
-  // UNSUPPORTED if no way is possible. On a device for planning only, nothing is measured, and
-  // nothing can run.
+  // A single way without a graph is taken as it is. UNSUPPORTED if no way is possible. On a device
+  // for planning only, nothing is measured, and nothing can run.
   FastestWay(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways);
 
   // Lines for the log: the times of all ways, and the ways that were struck out.
   const std::vector<LogLine>& notes() const { return notes_; }
-  std::string kernel_name() const;  // "cuda:cudnn:eng52_k2=3_k24=0", "cuda:own:direct"
+  // "cuda:cudnn:eng52_k2=3_k24=0", "cuda:own:direct", "cuda:cublaslt:algo66".
+  std::string kernel_name() const;
   size_t scratch_bytes() const;
 
   // The node's tensors, as Problem counts them.

@@ -2,6 +2,8 @@
 // exchanged.
 #include "backends/cuda/matmul.h"
 
+#include <algorithm>
+
 #include "backends/cuda/check.h"
 #include "core/text.h"
 
@@ -73,28 +75,47 @@ const char* suffix_of(Product::Epilogue epilogue) {
   }
 }
 
+// The settings of a kernel, as far as cuBLASLt has set them.
+std::string settings_of(const cublasLtMatmulAlgo_t& algorithm) {
+  std::string settings;
+  const auto add = [&](const char* name, cublasLtMatmulAlgoConfigAttributes_t attribute, auto unset) {
+    auto value = unset;
+    size_t written = 0;
+    const cublasStatus_t status =
+        cublasLtMatmulAlgoConfigGetAttribute(&algorithm, attribute, &value, sizeof value, &written);
+    if (status == CUBLAS_STATUS_SUCCESS && value != unset) settings += text('_', name, value);
+  };
+  add("tile", CUBLASLT_ALGO_CONFIG_TILE_ID, uint32_t{CUBLASLT_MATMUL_TILE_UNDEFINED});
+  add("stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, uint32_t{CUBLASLT_MATMUL_STAGES_UNDEFINED});
+  add("split", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, int32_t{1});
+  add("scheme", CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, uint32_t{CUBLASLT_REDUCTION_SCHEME_NONE});
+  add("swizzle", CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, uint32_t{0});
+  add("option", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, uint32_t{0});
+  add("shape", CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, uint16_t{CUBLASLT_MATMUL_INNER_SHAPE_UNDEFINED});
+  add("cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, uint16_t{CUBLASLT_CLUSTER_SHAPE_AUTO});
+  return settings;
+}
+
 }  // namespace
 
-std::unique_ptr<Matmul> Matmul::create(const CudaDevice& device, const Product& p) {
-  std::unique_ptr<Matmul> made(new Matmul);
-  made->handle_ = device.cublas();
-  made->has_vector_ = p.epilogue != Product::Epilogue::none;
-  made->accumulates_ = p.accumulates;
+Matmul::Matmul(const CudaDevice& device, const Product& p)
+    : handle_(device.cublas()), has_vector_(p.epilogue != Product::Epilogue::none), accumulates_(p.accumulates) {
   const cublasComputeType_t compute = p.tf32 && p.in == DType::f32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  made->operation_ = make_operation(compute);
-  set(made->operation_, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
-  set(made->operation_, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-  set(made->operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p.epilogue));
-  if (made->has_vector_) {
-    set(made->operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<int32_t>(blas_type_of(p.out)));
+  operation_ = make_operation(compute);
+  set(operation_, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p.epilogue));
+  if (has_vector_) {
+    set(operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<int32_t>(blas_type_of(p.out)));
     // The choice looks at the address for its alignment alone.
-    set(made->operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-        reinterpret_cast<const void*>(uintptr_t{kMatrixAlignment}));
+    set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(uintptr_t{kMatrixAlignment}));
   }
-  made->a_ = p.transpose_a ? make_layout(p.in, p.k, p.m) : make_layout(p.in, p.m, p.k);
-  made->b_ = p.transpose_b ? make_layout(p.in, p.n, p.k) : make_layout(p.in, p.k, p.n);
-  made->d_ = make_layout(p.out, p.m, p.n);
+  a_ = p.transpose_a ? make_layout(p.in, p.k, p.m) : make_layout(p.in, p.m, p.k);
+  b_ = p.transpose_b ? make_layout(p.in, p.n, p.k) : make_layout(p.in, p.k, p.n);
+  d_ = make_layout(p.out, p.m, p.n);
+}
 
+std::vector<std::unique_ptr<Matmul>> Matmul::candidates(const CudaDevice& device, const Product& p, int most) {
   const MatmulPreference preference = make_preference();
   set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspace);
   for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -105,21 +126,35 @@ std::unique_ptr<Matmul> Matmul::create(const CudaDevice& device, const Product& 
       p.out == DType::f32 ? CUBLASLT_REDUCTION_SCHEME_MASK : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
 
-  cublasLtMatmulHeuristicResult_t result{};
+  // A Matmul has descriptors of its own, because a run sets the vector's address in them.
+  std::unique_ptr<Matmul> made(new Matmul(device, p));
+  std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<size_t>(most));
   int found = 0;
-  cublasStatus_t status =
+  const cublasStatus_t status =
       cublasLtMatmulAlgoGetHeuristic(made->handle_, made->operation_.get(), made->b_.get(), made->a_.get(),
-                                     made->d_.get(), made->d_.get(), preference.get(), 1, &result, &found);
-  if (status == CUBLAS_STATUS_SUCCESS) status = found > 0 ? result.state : CUBLAS_STATUS_NOT_SUPPORTED;
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return nullptr;
-  check(status, text(kWhat, " of ", to_string(p)));  // INVALID_VALUE: we have asked wrongly
-  made->algorithm_ = result.algo;
-  made->workspace_bytes_ = result.workspaceSize;
-  int32_t id = -1;
-  size_t written = 0;
-  check(cublasLtMatmulAlgoConfigGetAttribute(&result.algo, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id, &written), kWhat);
-  made->name_ = text("algo", id, suffix_of(p.epilogue));
-  return made;
+                                     made->d_.get(), made->d_.get(), preference.get(), most, results.data(), &found);
+  std::vector<std::unique_ptr<Matmul>> all;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return all;
+  const auto check_answer = [&](cublasStatus_t answer) {
+    check(answer, text(kWhat, " of ", to_string(p)));  // INVALID_VALUE: we have asked wrongly
+  };
+  check_answer(status);
+  for (int i = 0; i < found; ++i) {
+    const cublasLtMatmulHeuristicResult_t& result = results[static_cast<size_t>(i)];
+    if (result.state == CUBLAS_STATUS_NOT_SUPPORTED) continue;
+    check_answer(result.state);
+    int32_t id = -1;
+    size_t written = 0;
+    check(cublasLtMatmulAlgoConfigGetAttribute(&result.algo, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id, &written), kWhat);
+    const std::string name = text("algo", id, settings_of(result.algo), suffix_of(p.epilogue));
+    if (std::any_of(all.begin(), all.end(), [&](const auto& other) { return other->name_ == name; })) continue;
+    if (!made) made.reset(new Matmul(device, p));
+    made->algorithm_ = result.algo;
+    made->workspace_bytes_ = result.workspaceSize;
+    made->name_ = name;
+    all.push_back(std::move(made));
+  }
+  return all;
 }
 
 void Matmul::run(const void* a, const void* b, void* d, void* vector, void* workspace, cudaStream_t stream) {
@@ -130,17 +165,24 @@ void Matmul::run(const void* a, const void* b, void* d, void* vector, void* work
         kWhat);
 }
 
-std::unique_ptr<Matmul> make_matmul(const CudaDevice& device, const KernelRequest& r, Product product) {
+std::unique_ptr<Matmul> make_matmul(const CudaDevice& device, const KernelRequest& request, const Product& product) {
   if (device.is_plan_only()) return nullptr;
-  auto matmul = Matmul::create(device, product);
-  if (!matmul && product.epilogue != Product::Epilogue::none) {
-    product.epilogue = Product::Epilogue::none;
-    matmul = Matmul::create(device, product);
+  return std::move(make_matmuls(device, request, product, 1).front());
+}
+
+std::vector<std::unique_ptr<Matmul>> make_matmuls(const CudaDevice& device, const KernelRequest& r,
+                                                  const Product& product, int most) {
+  if (device.is_plan_only()) return {};
+  auto matmuls = Matmul::candidates(device, product, most);
+  if (product.epilogue != Product::Epilogue::none && (matmuls.empty() || most > 1)) {
+    Product plain = product;
+    plain.epilogue = Product::Epilogue::none;
+    for (auto& matmul : Matmul::candidates(device, plain, most)) matmuls.push_back(std::move(matmul));
   }
-  if (!matmul)
+  if (matmuls.empty())
     throw Error(Status::unsupported, text(r.node.op, " '", r.node.name, "' on ", device.id(),
                                           ": cuBLASLt has no product of ", to_string(product)));
-  return matmul;
+  return matmuls;
 }
 
 size_t workspace_of(const std::unique_ptr<Matmul>& matmul) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "backends/cuda/cuda_device.h"
 #include "core/dtype.h"
@@ -30,16 +31,18 @@ struct Product {
 
 class Matmul {
  public:
-  // Returns null if cuBLASLt has no kernel for the product.
-  static std::unique_ptr<Matmul> create(const CudaDevice& device, const Product& product);
+  // Returns the product with each of the kernels that cuBLASLt ranks highest, the best first, at
+  // most `most`. Empty if cuBLASLt has none.
+  static std::vector<std::unique_ptr<Matmul>> candidates(const CudaDevice& device, const Product& product, int most);
 
-  const std::string& name() const { return name_; }  // "algo66", and the additional work
+  // The kernel, its settings, and the additional work: "algo66_tile20_stages8_bias".
+  const std::string& name() const { return name_; }
   bool has_epilogue() const { return has_vector_; }
   size_t workspace_bytes() const { return workspace_bytes_; }
   void run(const void* a, const void* b, void* d, void* vector, void* workspace, cudaStream_t stream);
 
  private:
-  Matmul() = default;
+  Matmul(const CudaDevice& device, const Product& product);  // as yet without a kernel
 
   cublasLtHandle_t handle_ = nullptr;
   MatmulOperation operation_;
@@ -52,7 +55,12 @@ class Matmul {
 
 // Returns a product of a node, without its epilogue if cuBLASLt has no kernel for that. Null on a
 // device for planning only.
-std::unique_ptr<Matmul> make_matmul(const CudaDevice& device, const KernelRequest& request, Product product);
+std::unique_ptr<Matmul> make_matmul(const CudaDevice& device, const KernelRequest& request, const Product& product);
+
+// Returns up to `most` such products with the epilogue, and as many without it. Empty on a device
+// for planning only.
+std::vector<std::unique_ptr<Matmul>> make_matmuls(const CudaDevice& device, const KernelRequest& request,
+                                                  const Product& product, int most);
 
 // Returns the bytes of such a product's workspace (null: none), rounded up so that other scratch
 // may follow.

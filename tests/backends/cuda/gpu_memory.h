@@ -21,6 +21,7 @@ inline int compute_capability() {
   return major * 10 + minor;
 }
 
+// Numbers on the GPU. 16-bit floats are their bits.
 template <typename T>
 class Memory {
  public:
