@@ -122,6 +122,19 @@ TEST(CudaPlan, GivesConvolutionsToCudnnAndLinearLayersToCublas) {
   EXPECT_NE(text.find("cuda:cublaslt"), std::string::npos) << text;
 }
 
+// The images of d2l_resnet18 have one channel.
+TEST(CudaPlan, TakesMomentsFromTheFirstConvolutionIn16Bits) {
+  const auto is_merged = [](DType compute) {
+    const Plan plan = plan_of("d2l_resnet18", compute, compute == DType::f16);
+    for (const Launch& launch : plan.launches)
+      if (launch.op == "batch_norm2d") return launch.kernel_name.ends_with("_merged");
+    return false;
+  };
+  EXPECT_TRUE(is_merged(DType::bf16));
+  EXPECT_TRUE(is_merged(DType::f16));
+  EXPECT_FALSE(is_merged(DType::f32));
+}
+
 TEST(CudaPlan, KeepsImagesChannelsLastFromTheFirstLayerToTheLast) {
   // Reorders are only at the edges: of an input with several channels, and of the linear layer's
   // input.
