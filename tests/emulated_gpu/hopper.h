@@ -38,7 +38,7 @@ void wait_for_products(int left);
 // memory has a description, and may be transposed.
 struct Product {
   int n = 0;
-  bool is_transposed = false;  // both
+  bool is_transposed = false;  // what is in shared memory
   uint32_t fragment[4] = {};   // a, if it is in registers
   bool has_fragment = true;
   uint64_t a = 0, b = 0;  // descriptions
@@ -129,6 +129,12 @@ template <int kN, int kSize>
 void wgmma_transposed(Columns<kN>, float (&d)[kSize], uint64_t a, uint64_t b) {
   static_assert(kN / 2 <= kSize && kN % 8 == 0 && kN <= 256);
   emulated_gpu::hopper::issue({.n = kN, .is_transposed = true, .has_fragment = false, .a = a, .b = b, .d = d});
+}
+template <int kFirst, int kN, int kSize>
+void wgmma_transposed(Columns<kN>, float (&d)[kSize], const uint32_t (&a)[4], uint64_t b) {
+  static_assert(kFirst + kN / 2 <= kSize && kN % 8 == 0 && kN <= 256);
+  emulated_gpu::hopper::issue(
+      {.n = kN, .is_transposed = true, .fragment = {a[0], a[1], a[2], a[3]}, .b = b, .d = d + kFirst});
 }
 
 struct LaunchShape {

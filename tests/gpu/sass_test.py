@@ -22,6 +22,7 @@ HOPPER = {
     "conv2d_64": "conv2d_64_kernel",
     "conv2d_64_weight_gradient": "conv2d_64_weight_gradient_kernel",
     "conv2d_wide": "conv2d_wide_kernel",
+    "conv2d_wide_weight_gradient": "conv2d_wide_weight_gradient_kernel",
 }
 # Kernels whose warps multiply, for each architecture: the widest move that one of them needs.
 WARPS = {

@@ -2,6 +2,7 @@
 // They run on such a GPU, and on a GPU in software.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -311,38 +312,66 @@ std::vector<double> weight_gradient(const Convolution& v, const std::vector<uint
   return dweights;
 }
 
-class HopperWeightGradient : public HopperConv2d {};
+class HopperWeightGradient : public HopperConv2d {
+ protected:
+  // Returns dweights of two launches.
+  std::array<std::vector<float>, 2> compute(const std::vector<uint16_t>& x, const std::vector<uint16_t>& dy) const {
+    const int multiprocessors = GetParam().multiprocessors;
+    Memory<uint16_t> x_memory(x.size(), stream_), dy_memory(dy.size(), stream_);
+    Memory<float> dweights(static_cast<size_t>(v_.weight_elements()), stream_),
+        scratch(hopper::conv2d_weight_gradient_scratch_bytes(v_, multiprocessors) / sizeof(float), stream_);
+    Memory<unsigned> turns(2, stream_);
+    x_memory.set(x);
+    dy_memory.set(dy);
+    turns.set({0, 0});
+    std::array<std::vector<float>, 2> found;
+    for (std::vector<float>& f : found) {
+      scratch.poison();
+      dweights.poison();
+      hopper::conv2d_weight_gradient(v_, x_memory.get(), dy_memory.get(), dweights.get(), scratch.get(), turns.get(),
+                                     multiprocessors, stream_);
+      f = dweights.read();
+    }
+    return found;
+  }
+};
 
 TEST_P(HopperWeightGradient, EqualsPlainLoopsAndIsTheSameEachTime) {
-  const auto elements = static_cast<size_t>(v_.x_elements()),
-             weight_elements = static_cast<size_t>(v_.weight_elements());
+  const auto elements = static_cast<size_t>(v_.x_elements());
   const auto x = random_bf16(elements, lot_), dy = random_bf16(elements, lot_);
-  const int multiprocessors = GetParam().multiprocessors;
-  Memory<uint16_t> x_memory(elements, stream_), dy_memory(elements, stream_);
-  Memory<float> dweights(weight_elements, stream_),
-      scratch(hopper::conv2d_weight_gradient_scratch_bytes(v_, multiprocessors) / sizeof(float), stream_);
-  Memory<unsigned> turns(2, stream_);
-  x_memory.set(x);
-  dy_memory.set(dy);
-  turns.set({0, 0});
-  std::vector<float> found[2];
-  for (std::vector<float>& f : found) {
-    scratch.poison();
-    dweights.poison();
-    hopper::conv2d_weight_gradient(v_, x_memory.get(), dy_memory.get(), dweights.get(), scratch.get(), turns.get(),
-                                   multiprocessors, stream_);
-    f = dweights.read();
-  }
-  EXPECT_EQ(found[0], found[1]);
+  const auto [first, second] = compute(x, dy);
+  EXPECT_EQ(first, second);
   const std::vector<double> expected = weight_gradient(v_, x, dy);
   double squares = 0;
   for (double e : expected) squares += e * e;
   const double typical = std::sqrt(squares / static_cast<double>(expected.size()));
-  for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[0][i], expected[i], 1e-4 * typical) << "element " << i;
+  for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(first[i], expected[i], 1e-4 * typical) << "element " << i;
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, HopperWeightGradient,
-                         testing::Values(Case{1, 64, 28}, Case{3, 64, 28}, Case{2, 64, 32}, Case{1, 64, 56}),
+                         testing::Values(Case{1, 64, 28}, Case{3, 64, 28}, Case{2, 64, 32}, Case{1, 64, 56},
+                                         Case{18, 128, 14, 8}, Case{17, 128, 14, 13}, Case{1, 256, 14},
+                                         Case{37, 256, 7}, Case{19, 256, 7, 50}, Case{3, 512, 7}, Case{69, 512, 4}),
+                         testing::PrintToStringParamName());
+
+// From 128 channels on.
+class HopperWideWeightGradient : public HopperWeightGradient {};
+
+TEST_P(HopperWideWeightGradient, HasNanOnlyInTheTapsThatReadIt) {
+  const auto elements = static_cast<size_t>(v_.x_elements());
+  auto x = random_bf16(elements, lot_);
+  const auto dy = random_bf16(elements, lot_);
+  constexpr size_t kChannel = 70;
+  x[kChannel] = 0x7fff;  // of the first pixel, which the taps of the filter's last row and column do not read
+  const std::vector<float> found = compute(x, dy)[0];
+  const auto channels = static_cast<size_t>(v_.c);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const size_t tap = i / channels % 9;
+    ASSERT_EQ(std::isnan(found[i]), i % channels == kChannel && tap / 3 < 2 && tap % 3 < 2) << "element " << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, HopperWideWeightGradient, testing::Values(Case{2, 256, 7}),
                          testing::PrintToStringParamName());
 
 INSTANTIATE_TEST_SUITE_P(Sizes, HopperConv2d,

@@ -35,17 +35,15 @@ void conv2d_input_gradient(const Convolution& v, const void* weights, const void
                                                                                multiprocessors, stream);
 }
 
-bool takes_conv2d_weight_gradient(DType dtype, const Convolution& v) {
-  return is_plain(dtype, v) && takes_conv2d_64(v);
-}
-
 void conv2d_weight_gradient(const Convolution& v, const void* x, const void* dy, float* dweights, void* scratch,
                             unsigned* turns, int multiprocessors, cudaStream_t stream) {
-  conv2d_64_weight_gradient(v, x, dy, dweights, scratch, turns, multiprocessors, stream);
+  (takes_conv2d_64(v) ? conv2d_64_weight_gradient : conv2d_wide_weight_gradient)(v, x, dy, dweights, scratch, turns,
+                                                                                 multiprocessors, stream);
 }
 
-size_t conv2d_weight_gradient_scratch_bytes(const Convolution&, int multiprocessors) {
-  return conv2d_64_weight_gradient_scratch_bytes(multiprocessors);
+size_t conv2d_weight_gradient_scratch_bytes(const Convolution& v, int multiprocessors) {
+  return takes_conv2d_64(v) ? conv2d_64_weight_gradient_scratch_bytes(multiprocessors)
+                            : conv2d_wide_weight_gradient_scratch_bytes(v, multiprocessors);
 }
 
 }  // namespace troika::cuda::hopper

@@ -39,8 +39,8 @@ void conv2d_input_gradient(const Convolution& v, const void* weights, const void
                            const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream);
 
 // The weights' gradient. `turns` has two numbers, 0 at first, that outlive the launch; no other
-// launch uses them at the same time. An infinity or NaN in x may reach all taps of its channel.
-bool takes_conv2d_weight_gradient(DType dtype, const Convolution& v);
+// launch uses them at the same time. With 64 channels, an infinity or NaN in x may reach all taps
+// of its channel.
 void conv2d_weight_gradient(const Convolution& v, const void* x, const void* dy, float* dweights, void* scratch,
                             unsigned* turns, int multiprocessors, cudaStream_t stream);
 size_t conv2d_weight_gradient_scratch_bytes(const Convolution& v, int multiprocessors);

@@ -23,5 +23,8 @@ void conv2d_wide(const Convolution& v, const void* x, const void* weights, void*
                  cudaStream_t stream);
 void conv2d_wide_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
                                 const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream);
+void conv2d_wide_weight_gradient(const Convolution& v, const void* x, const void* dy, float* dweights, void* scratch,
+                                 unsigned* turns, int multiprocessors, cudaStream_t stream);
+size_t conv2d_wide_weight_gradient_scratch_bytes(const Convolution& v, int multiprocessors);
 
 }  // namespace troika::cuda::hopper

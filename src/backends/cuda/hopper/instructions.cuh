@@ -226,6 +226,14 @@ __device__ inline void wgmma_transposed(Columns<192>, float (&d)[kSize], uint64_
                : D32(0), D32(32), D32(64)
                : "l"(a), "l"(b));
 }
+// The same with a in registers, as of wgmma(), and 64 columns; the results are d[kFirst] and on.
+template <int kFirst, int kSize>
+__device__ inline void wgmma_transposed(Columns<64>, float (&d)[kSize], const uint32_t (&a)[4], uint64_t b) {
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 1, 0;\n"
+               "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7 "}, {%32, %33, %34, %35}, %36, p, 1, 1, 1;\n}\n"
+               : D32(0)
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+}
 #undef P0
 #undef P1
 #undef P2

@@ -46,7 +46,7 @@ std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtyp
 
 std::vector<Way> conv2d_weight_gradient_ways(CudaDevice& device, DType dtype, const Convolution& v,
                                              const std::string& what) {
-  if (!device.is_hopper() || !takes_conv2d_weight_gradient(dtype, v)) return {};
+  if (!device.is_hopper() || !takes_conv2d(dtype, v)) return {};
   const int multiprocessors = device.multiprocessors();
   std::shared_ptr<Buffer> turns;
   if (!device.is_plan_only()) turns = std::make_shared<Buffer>(device.allocate(2 * sizeof(unsigned), what));
