@@ -40,7 +40,6 @@ constexpr int kTapNumbers = kTileChannels / 2;          // a thread's sums of a 
 constexpr int kNumbers = kFilterColumns * kTapNumbers;  // a thread's sums
 constexpr int kPacks = kNumbers / 4;                    // of four, of a thread
 constexpr int kPartial = kMultiplying * kPacks;         // packs of a block
-constexpr int kMostSharedBytes = 227 << 10;
 constexpr int kBarrierBytes = 512;
 constexpr int kGivenRegisters = 32, kTakenRegisters = 160;
 constexpr int kMultiplyingThreads = 1;  // the number of their barrier
