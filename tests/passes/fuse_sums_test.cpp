@@ -158,12 +158,12 @@ TEST(FuseSums, ReadAMaskInPlaceOfAnImage) {
 
 // The other gradient is %0, for it is made before.
 TEST(FuseSums, OfTwoGradientsTakeTheAdditionAndTheReluAlong) {
-  const std::string reader = "  (%14 : f32[2, 5, 4, 4]) = relu(%12) \"reader\"\n",
-                    other_reader = "  (%14 : f32[2, 5, 4, 4]) = relu(%8) \"reader\"\n";
+  const std::string reader = "  (%13 : f32[2, 5, 4, 4]) = relu(%12) \"reader\"\n",
+                    other_reader = "  (%13 : f32[2, 5, 4, 4]) = relu(%8) \"reader\"\n";
   const std::string expected =
-      backward(input_gradient(", sums=7", ", %0, %13, %2, %3, %6, %7, %0", ", %15 : f32[7, 11]") +
+      backward(input_gradient(", sums=7", ", %0, %14, %2, %3, %6, %7, %0", ", %15 : f32[7, 11]") +
                    norm_gradient("%0, %2, %6, %7, _, %8, %15, %15", "{relu=0, residual=0}") + other_reader,
-               kMask, kMaskAttribute);
+               ", %14 : u8[20]", kMaskAttribute);
   for (const char* both : {"%8, _, _, %0", "%0, _, _, %8"})
     EXPECT_GRAPH(
         fused_backward(input_gradient() + end_of_block(std::string("%0, %2, %6, %7, %5, ") + both) + reader, true),
@@ -172,10 +172,10 @@ TEST(FuseSums, OfTwoGradientsTakeTheAdditionAndTheReluAlong) {
 }
 
 TEST(FuseSums, OfTwoGradientsNeedBothBefore) {
-  const std::string later = "  (%14 : f32[2, 5, 4, 4]) = relu(%0) \"later\"\n";
-  EXPECT_GRAPH(
-      fused_backward(input_gradient() + later + end_of_block("%0, %2, %6, %7, %5, %8, _, _, %14"), true),
-      backward(input_gradient() + later + end_of_block("%0, %2, %6, %7, %13, %8, _, _, %14"), kMask, kMaskAttribute));
+  const std::string later = "  (%13 : f32[2, 5, 4, 4]) = relu(%0) \"later\"\n";
+  EXPECT_GRAPH(fused_backward(input_gradient() + later + end_of_block("%0, %2, %6, %7, %5, %8, _, _, %13"), true),
+               backward(input_gradient() + later + end_of_block("%0, %2, %6, %7, %14, %8, _, _, %13"), ", %14 : u8[20]",
+                        kMaskAttribute));
 }
 
 TEST(FuseSums, OfTwoGradientsNeedAKernel) {

@@ -164,7 +164,7 @@ TEST(BuildGraph, ComputesAgainWhatSegmentsDropBeforeTheGraphIsSplitByData) {
   std::vector<std::string> lines;
   const Graph graph = lenet.graph(
       Log([&](LogLevel, const char*, const char* line) { lines.push_back(line); }, all_topics(LogLevel::debug)));
-  ASSERT_EQ(lines.size(), 12u);
+  ASSERT_EQ(lines.size(), 13u);
   EXPECT_EQ(lines[5].find("pass recompute: "), 0u) << lines[5];
   EXPECT_EQ(count(graph, "conv2d"), count(whole, "conv2d") + 1);
   EXPECT_EQ(count(graph, "all_reduce"), count(whole, "all_reduce"));
