@@ -51,7 +51,7 @@ struct Tile {
   static constexpr int kGroups = kChannels / kTileChannels;  // of output channels, and of input channels
   static constexpr int kPairs = kGroups * kGroups;           // of the one and the other
   static constexpr int kLineBytes = kSize * kPositionBytes;  // a row of positions
-  // Three rows of x are read at once, and one of dy.
+  // Three rows of x are read at once, and a fourth is handed back late. One row of dy is read.
   static constexpr int kSlots = (kMostSharedBytes - kBarrierBytes) / kLineBytes;
   static constexpr int kXSlots = kSlots / 2 + 1, kDySlots = kSlots - kXSlots;
   static constexpr int kSharedBytes = kSlots * kLineBytes + kBarrierBytes;
