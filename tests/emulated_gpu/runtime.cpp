@@ -186,6 +186,7 @@ EMULATED cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute
   if (device < 0 || device >= gpu_count()) return remember(cudaErrorInvalidDevice);
   switch (attribute) {
     case cudaDevAttrMultiProcessorCount: *value = 132; return cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = 227 << 10; return cudaSuccess;
     case cudaDevAttrComputeCapabilityMajor: *value = 9; return cudaSuccess;
     case cudaDevAttrComputeCapabilityMinor: *value = 0; return cudaSuccess;
     default: return remember(cudaErrorInvalidValue);

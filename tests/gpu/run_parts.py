@@ -56,6 +56,7 @@ PARTS = {
     "plans": (300, ["tests/backends/cuda/cuda_tests"]),
     "hopper": (300, ["tests/backends/cuda/hopper_tests"]),
     "stem": (300, ["tests/backends/cuda/stem_tests"]),
+    "small_conv2d": (300, ["tests/backends/cuda/small_conv2d_tests"]),
     "conformance": (1200, ["tests/conformance/conformance_tests"]),
     "operations": (600, ["tests/unit_tests", "--gtest_filter=CompiledOps.*:EagerDeviceTest.*:TapeTest.*"]),
     "equivalence": (1200, ["tests/equivalence/equivalence_tests"]),

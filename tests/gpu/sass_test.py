@@ -26,6 +26,8 @@ HOPPER = {
 }
 # Kernels whose warps multiply, for each architecture: the widest move that one of them needs.
 WARPS = {
+    "small_conv2d": ("small_conv2d_kernel", "LDSM.16.M88.4"),
+    "small_conv2d_weight_gradient": ("small_weight_gradient_kernel", "LDSM.16.MT88.4"),
     "stem_mma": ("stem_mma_kernel", "STG.E.128"),
     "stem_mma_gradient": ("stem_mma_gradient_kernel<__nv_bfloat16, 4, 2>", "LDG.E.128"),
 }
@@ -102,7 +104,7 @@ def warp_faults(path, name, move):
     code = list(zip(parts[1::2], parts[2::2]))
     faults = [f"{short(kernel)} has a stack of {stack} bytes, need 0" for kernel, stack in stacks if int(stack)]
     for kernel, text in code:
-        if "HMMA.16816.F32" not in text:
+        if name.split("<")[0] in kernel and "HMMA.16816.F32" not in text:
             faults.append(f"{short(kernel)} has no HMMA.16816.F32")
         faults += [f"{short(kernel)} spills: {spill}" for spill in ("STL", "LDL") if re.search(rf"\b{spill}\b", text)]
     named = [text for kernel, text in code if name in kernel]

@@ -1,5 +1,5 @@
-// conv2d and its gradients: cuDNN's engines, and own kernels for images of one channel and for
-// small convolutions.
+// conv2d and its gradients: cuDNN's engines, and own kernels for images of one channel, for small
+// images with few channels, and for little work.
 #include <array>
 
 #include "backends/cuda/batch_norm2d_passes.h"
@@ -10,6 +10,7 @@
 #include "backends/cuda/fastest_way.h"
 #include "backends/cuda/hopper/ways.h"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/small_ways.h"
 #include "backends/cuda/stem_conv2d.h"
 #include "backends/cuda/stem_mma.h"
 #include "backends/cuda/stem_ways.h"
@@ -107,7 +108,8 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
     if (bias && !relu && dtype != DType::f32)
       ways.push_back({.name = "bias", .describe = forward_graph(v, dtype, true)});
   }
-  append(ways, hopper::conv2d_ways(device, dtype, v, has_moments, add_bias));
+  const std::vector<Way> on_hopper = hopper::conv2d_ways(device, dtype, v, has_moments, add_bias);
+  append(ways, on_hopper.empty() && !has_moments ? small_conv2d_ways(device, dtype, v, bias, relu) : on_hopper);
   ways.push_back({.name = "direct",
                   .describe = {},
                   .launch = direct,
@@ -174,7 +176,8 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
     if (has_sums) plain.launch = add_sums;
     ways.push_back(plain);
   }
-  append(ways, hopper::conv2d_input_gradient_ways(device, dtype, v, has_sums, has_addend));
+  const std::vector<Way> on_hopper = hopper::conv2d_input_gradient_ways(device, dtype, v, has_sums, has_addend);
+  append(ways, on_hopper.empty() && !has_sums ? small_input_gradient_ways(device, dtype, v) : on_hopper);
   ways.push_back({.name = "direct",
                   .describe = {},
                   .launch = direct,
@@ -239,8 +242,23 @@ KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelReque
     return choice;
   }
 
-  // Tensors: x, dy, dweights in f32, and, if the way needs it, dweights in x's type.
+  // Tensors: x, dy, dweights in f32, and the bias's gradient if there is one. Scratch comes last: a
+  // way's own, then that of the bias's sums.
   const int64_t elements = v.weight_elements();
+  const size_t scratch_place = bias ? 4 : 3, sums_bytes = bias ? sum_rows_scratch_bytes(dtype, v.pixels(), v.k) : 0;
+  // Lets a way compute the bias's gradient too, after its own work, which has the scratch at place
+  // 3.
+  const auto with_bias = [=](Way way) {
+    if (!bias) return way;
+    const size_t own_bytes = (way.scratch_bytes + 15) / 16 * 16;
+    way.launch = [=, launch = std::move(way.launch)](void* const* t, cudaStream_t stream) {
+      auto* const scratch = own_bytes + sums_bytes > 0 ? static_cast<std::byte*>(t[scratch_place]) : nullptr;
+      if (launch) launch(std::array<void*, 4>{t[0], t[1], t[2], scratch}.data(), stream);
+      sum_rows(dtype, t[1], static_cast<float*>(t[3]), v.pixels(), v.k, scratch + own_bytes, stream);
+    };
+    way.scratch_bytes = own_bytes + sums_bytes;
+    return way;
+  };
   const auto convert = [=](void* const* t, cudaStream_t stream) {
     widen(dtype, t[3], static_cast<float*>(t[2]), elements, stream);
   };
@@ -250,33 +268,40 @@ KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelReque
   Problem problem = problem_of(device, request, v, dtype);
   std::vector<Way> ways;
   if (has_graph(v)) {
-    ways.push_back({.name = "", .describe = weight_gradient_graph(v, dtype, DType::f32, 3)});
+    ways.push_back(with_bias({.name = "", .describe = weight_gradient_graph(v, dtype, DType::f32, 3)}));
     constexpr double kHandicap = 1.25;
     if (dtype != DType::f32)
-      ways.push_back({.name = "rounded",
-                      .describe = weight_gradient_graph(v, dtype, dtype, 4),
-                      .launch = convert,
-                      .scratch_bytes = static_cast<size_t>(elements) * size_of(dtype),
-                      .handicap = kHandicap});
+      ways.push_back(with_bias({.name = "rounded",
+                                .describe = weight_gradient_graph(v, dtype, dtype, scratch_place + 1),
+                                .launch = convert,
+                                .scratch_bytes = static_cast<size_t>(elements) * size_of(dtype),
+                                .handicap = kHandicap}));
   }
-  append(ways, hopper::conv2d_weight_gradient_ways(device, dtype, v, problem.what));
-  ways.push_back({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort_for_weights(v)});
+  const std::vector<Way> on_hopper = hopper::conv2d_weight_gradient_ways(device, dtype, v, problem.what);
+  for (const Way& way : on_hopper) ways.push_back(with_bias(way));
+  if (on_hopper.empty()) {
+    const std::vector<Way> small = small_weight_gradient_ways(device, dtype, v, bias);
+    if (bias && !small.empty()) problem.text += ", bias";  // else the bias does not decide
+    append(ways, small);
+  }
+  ways.push_back(
+      with_bias({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort_for_weights(v)}));
 
   const Node& node = request.node;
-  problem.tensors = types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0]});
+  problem.tensors =
+      types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], bias ? node.outputs[1] : kNoValue});
+  if (bias) problem.outputs.push_back({.place = 3});
   auto way = std::make_unique<FastestWay>(device, problem, ways);
   const std::string name = way->kernel_name();
   const std::vector<LogLine> notes = way->notes();
-  const size_t way_bytes = way->scratch_bytes();  // before those of the bias's sums
+  const size_t scratch_bytes = way->scratch_bytes();
   auto kernel = make_kernel(device, [=, way = std::move(way)](const Arguments& a, cudaStream_t stream) {
-    way->run(std::array{a.inputs[0], a.inputs[1], a.outputs[0]}, a.scratch, stream);
-    if (bias)
-      sum_rows(dtype, a.inputs[1], a.out<float>(1), v.pixels(), v.k, static_cast<std::byte*>(a.scratch) + way_bytes,
-               stream);
+    const std::array<void*, 4> tensors = {a.inputs[0], a.inputs[1], a.outputs[0], bias ? a.outputs[1] : nullptr};
+    way->run({tensors.data(), scratch_place}, a.scratch, stream);
   });
   KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
   choice.notes = notes;
-  choice.scratch_bytes = way_bytes + (bias ? sum_rows_scratch_bytes(dtype, v.pixels(), v.k) : 0);
+  choice.scratch_bytes = scratch_bytes;
   return choice;
 }
 

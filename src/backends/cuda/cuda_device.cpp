@@ -23,6 +23,7 @@ CudaDevice::CudaDevice(int index, std::shared_ptr<PlanCache> plans)
   const ContextGuard guard(*context_);
   const std::string what = text("device ", id());
   check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, index), what);
+  check(cudaDeviceGetAttribute(&shared_bytes_, cudaDevAttrMaxSharedMemoryPerBlockOptin, index), what);
   int major = 0, minor = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index), what);
   check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index), what);

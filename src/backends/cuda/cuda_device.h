@@ -51,7 +51,8 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   cublasLtHandle_t cublas() const { return cublas_.get(); }
   const std::shared_ptr<PlanCache>& plans() const { return plans_; }
   int multiprocessors() const { return multiprocessors_; }
-  bool is_hopper() const { return is_hopper_; }  // of compute capability 9.0
+  size_t shared_bytes() const { return static_cast<size_t>(shared_bytes_); }  // that a block may have
+  bool is_hopper() const { return is_hopper_; }                               // of compute capability 9.0
   const ContextPtr& context() const { return context_; }
 
  private:
@@ -62,7 +63,8 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   Stream stream_;
   CudnnHandle cudnn_;
   CublasLtHandle cublas_;
-  int multiprocessors_ = 132;  // an H100's, if there is no GPU to ask
+  // An H100's, if there is no GPU to ask.
+  int multiprocessors_ = 132, shared_bytes_ = 227 << 10;
   bool is_hopper_ = true;
   std::unique_ptr<Staging> staging_;
 };

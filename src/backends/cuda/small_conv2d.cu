@@ -1,0 +1,348 @@
+// conv2d of small images with few channels, and its input gradient: products of 16 pixels and 8
+// channels.
+//
+// A block takes whole images, and keeps the weights in shared memory for all of them. The pixels of
+// its images are numbered through, and 16 are the rows of a product. The depth of a product is two
+// chunks of 8 channels: each chunk has a tap of its own, so that 20 channels cost 24. A warp has
+// kM x 16 pixels and all channels of the result; if there are fewer such parts than warps, several
+// warps share the taps of one, and their sums are added in a fixed order. Rows of taps that see
+// nothing but padding are left out.
+//
+// The input gradient is the same over dy with the taps mirrored: then a chunk is 8 channels of dy,
+// which are rows of the weights in place of columns, and so a transposed fragment.
+#include "backends/cuda/small_conv2d.h"
+
+#include <algorithm>
+
+#include "backends/cuda/small_conv2d_images.cuh"
+#include "core/text.h"
+
+namespace troika::cuda {
+namespace {
+
+struct SmallConv2d {
+  HeldImage x;  // or dy
+  HeldRows weights;
+  PixelNumbers y;  // or dx
+  ImageShares shares;
+  int kernel[2] = {};
+  int channels = 0;            // of the result
+  int chunks = 0, steps = 0;   // of the whole sum; a step is two chunks
+  int tap_bytes = 0;           // of a tap, in a row of weights
+  int weight_bytes = 0;        // of all weights
+  int tiles_each = 0;          // of pixels, that a warp has: they are a group
+  int groups = 0, splits = 0;  // of the images at once; warps that share the taps of one
+  int stage_bytes = 0, table_bytes = 0, merge_bytes = 0;
+
+  size_t shared_bytes() const {
+    return static_cast<size_t>(weight_bytes + table_bytes + shares.stages * stage_bytes + merge_bytes);
+  }
+};
+
+// The tiles of 16 pixels that a warp may have, for tiles of 8 channels: two numbers, or one twice.
+template <int kN>
+constexpr int kTileChoices[2] = {kN >= 7   ? 2
+                                 : kN == 3 ? 3
+                                           : 4,
+                                 kN >= 7   ? 3
+                                 : kN == 3 ? 5
+                                           : 4};
+
+// places[0][chunk]: its bytes from the first of a pixel's window; places[1][chunk]: from the first
+// of the weights of a channel. A last chunk without a tap has weights that are zero.
+template <bool kMirrored>
+__device__ inline void make_table(int* places, const SmallConv2d& s) {
+  const int taps = s.kernel[0] * s.kernel[1];
+  for (int i = threadIdx.x; i < 2 * s.steps; i += kSmallThreads) {
+    const int tap = i / s.x.chunks, part = i % s.x.chunks;
+    const bool is_there = i < s.chunks;
+    places[i] =
+        !is_there ? 0 : tap / s.kernel[1] * s.x.row_bytes + tap % s.kernel[1] * s.x.pixel_bytes + part * kChunkBytes;
+    places[2 * s.steps + i] = !kMirrored ? i * kChunkBytes
+                              : is_there ? part * kTileColumns * s.weights.row_bytes + (taps - 1 - tap) * s.tap_bytes
+                                         : taps * s.tap_bytes;
+  }
+}
+
+// The steps with taps that see a part of the image from one of these pixels.
+__device__ inline void find_steps(const SmallConv2d& s, int first_pixel, int last_pixel, int& begin, int& end) {
+  const int image = s.y.of_image.divide(first_pixel), first_of_image = image * s.y.of_image.by();
+  begin = 0;
+  end = s.steps;
+  if (s.y.of_image.divide(last_pixel) != image) return;
+  const int first_row = s.y.of_row.divide(first_pixel - first_of_image);
+  const int last_row = s.y.of_row.divide(last_pixel - first_of_image);
+  const int chunks_of_row = s.kernel[1] * s.x.chunks;
+  begin = max(0, s.x.before[0] - last_row) * chunks_of_row / 2;
+  end = (min(s.kernel[0], s.x.before[0] + s.x.size[0] - first_row) * chunks_of_row + 1) / 2;
+}
+
+template <typename T>
+__device__ inline void store_pair(T* to, float low, float high, bool has_both, bool is_aligned) {
+  struct alignas(4) Pair {
+    T low, high;
+  };
+  if (has_both && is_aligned) {
+    *reinterpret_cast<Pair*>(to) = {from_float<T>(low), from_float<T>(high)};
+  } else {
+    to[0] = from_float<T>(low);
+    if (has_both) to[1] = from_float<T>(high);
+  }
+}
+
+// A warp's part of the result: kM x 16 pixels, kN x 8 channels.
+template <typename T, int kM_, int kN, bool kMirrored>
+struct WarpResult {
+  static constexpr int kM = kM_, kNumbers = kM * kN * 4;
+  float d[kM][kN][4];
+
+  __device__ void sum(const SmallConv2d& s, uint32_t images, uint32_t weights, const int* places, int group, int split,
+                      int pixels) {
+    const int lane = threadIdx.x % 32, first_pixel = group * kM * kTileRows;
+    uint32_t windows[kM];
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+      const int pixel = first_pixel + m * kTileRows + lane % 16;
+      windows[m] = images + static_cast<uint32_t>(s.y.window(pixel < pixels ? pixel : 0, s.x));
+#pragma unroll
+      for (int n = 0; n < kN; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) d[m][n][i] = 0;
+    }
+    // Four matrices are loaded for b at once. The last two are the next 8 channels.
+    const uint32_t next_columns = kMirrored ? kChunkBytes : kTileColumns * static_cast<uint32_t>(s.weights.row_bytes);
+    weights += static_cast<uint32_t>(lane % 8 * s.weights.row_bytes) + static_cast<uint32_t>(lane / 16) * next_columns;
+    const int *const x_places = places + lane / 16, *const weight_places = places + 2 * s.steps + lane / 8 % 2;
+
+    int begin, end;
+    find_steps(s, first_pixel, min(first_pixel + kM * kTileRows, pixels) - 1, begin, end);
+    const int steps = max(0, end - begin);
+    end = begin + steps * (split + 1) / s.splits;
+    begin += steps * split / s.splits;
+#pragma unroll 2
+    for (int step = begin; step < end; ++step) {
+      uint32_t a[kM][4], b[kN + kN % 2][2];
+      const auto x_place = static_cast<uint32_t>(x_places[2 * step]);
+      const uint32_t from = weights + static_cast<uint32_t>(weight_places[2 * step]);
+#pragma unroll
+      for (int m = 0; m < kM; ++m) load_matrices<false>(a[m], windows[m] + x_place);
+#pragma unroll
+      for (int n = 0; n < kN; n += 2) {
+        const uint32_t columns = from + n * next_columns;
+        if (n + 1 < kN) {
+          uint32_t both[4];
+          load_matrices<kMirrored>(both, columns);
+          b[n][0] = both[0], b[n][1] = both[1], b[n + 1][0] = both[2], b[n + 1][1] = both[3];
+        } else {
+          load_matrices<kMirrored>(b[n], columns);
+        }
+      }
+#pragma unroll
+      for (int n = 0; n < kN; ++n)
+#pragma unroll
+        for (int m = 0; m < kM; ++m) multiply<T>(d[m][n], a[m], b[n]);
+    }
+  }
+
+  // Moves the sums of a warp to another one, through `place`.
+  __device__ void put(float* place) const {
+#pragma unroll
+    for (int i = 0; i < kNumbers; ++i) place[i * 32] = d[i / 4 / kN][i / 4 % kN][i % 4];
+  }
+  __device__ void add(const float* place) {
+#pragma unroll
+    for (int i = 0; i < kNumbers; ++i) d[i / 4 / kN][i / 4 % kN][i % 4] += place[i * 32];
+  }
+
+  // y: the first pixel's.
+  __device__ void store(const SmallConv2d& s, T* y, const float* bias, bool relu, int group, int pixels) const {
+    const int lane = threadIdx.x % 32;
+    const bool is_aligned = s.channels % 2 == 0;
+#pragma unroll
+    for (int n = 0; n < kN; ++n) {
+      const int channel = n * kTileColumns + lane % 4 * 2;
+      if (channel >= s.channels) continue;
+      const bool has_both = channel + 1 < s.channels;
+      const float low_bias = bias ? bias[channel] : 0, high_bias = bias && has_both ? bias[channel + 1] : 0;
+#pragma unroll
+      for (int m = 0; m < kM; ++m)
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const int pixel = (group * kM + m) * kTileRows + half * 8 + lane / 4;
+          if (pixel >= pixels) continue;
+          float low = d[m][n][2 * half] + low_bias, high = d[m][n][2 * half + 1] + high_bias;
+          if (relu && low < 0) low = 0;  // no comparison with NaN holds
+          if (relu && high < 0) high = 0;
+          store_pair(y + int64_t{pixel} * s.channels + channel, low, high, has_both, is_aligned);
+        }
+    }
+  }
+};
+
+template <typename T, int kM, int kN, bool kMirrored>
+__global__ void __launch_bounds__(kSmallThreads, 1)
+    small_conv2d_kernel(const T* x, const T* weights, const float* bias, bool relu, T* y,
+                        const __grid_constant__ SmallConv2d s) {
+  using Result = WarpResult<T, kM, kN, kMirrored>;
+  extern __shared__ __align__(16) uint8_t memory[];
+  uint8_t* const stages = memory + s.weight_bytes;
+  int* const places = reinterpret_cast<int*>(stages + s.shares.stages * s.stage_bytes);
+  float* const merge = reinterpret_cast<float*>(reinterpret_cast<uint8_t*>(places) + s.table_bytes);
+  clear(memory, s.weight_bytes + s.shares.stages * s.stage_bytes);
+  make_table<kMirrored>(places, s);
+  __syncthreads();
+  s.weights.load(memory, weights, true);
+
+  const int begin = blockIdx.x * s.shares.images_of_block, at_once = s.shares.images_at_once;
+  const int end = min(begin + s.shares.images_of_block, s.shares.images);
+  const int image_pixels = s.y.of_image.by();
+  const auto load = [&](int first, int stage) {
+    for (int i = 0; i < at_once && first + i < end; ++i)
+      s.x.load(stages + stage * s.stage_bytes + i * s.x.bytes, x + (first + i) * s.x.elements, true);
+    end_copies();
+  };
+  const int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 32, 0);  // known to be the same in a warp
+  const uint32_t weight_address = shared_address(memory), stage_address = shared_address(stages);
+  int loaded = begin, loaded_stage = 0, stage = 0;
+  for (int first = begin; first < end; first += at_once) {
+    for (; loaded < min(end, first + s.shares.stages * at_once); loaded += at_once) {
+      load(loaded, loaded_stage);
+      loaded_stage = (loaded_stage + 1) % s.shares.stages;
+    }
+    if (loaded > first + at_once)
+      wait_for_copies<1>();
+    else
+      wait_for_copies<0>();
+    __syncthreads();
+    const int pixels = min(at_once, end - first) * image_pixels;
+    const int groups = parts_of(pixels, kM * kTileRows);
+    T* const to = y + int64_t{first} * image_pixels * s.channels;
+    const uint32_t images = stage_address + static_cast<uint32_t>(stage * s.stage_bytes);
+    for (int base = 0; base < s.groups * s.splits; base += kSmallWarps) {  // once, if there are splits
+      const int group = (base + warp) % s.groups, split = (base + warp) / s.groups;
+      const bool is_mine = split < s.splits && group < groups;
+      Result result;
+      if (is_mine) result.sum(s, images, weight_address, places, group, split, pixels);
+      if (s.splits > 1) {
+        float* const own = merge + group * Result::kNumbers * 32 + threadIdx.x % 32;
+        const int split_numbers = s.groups * Result::kNumbers * 32;
+        if (is_mine && split > 0) result.put(own + (split - 1) * split_numbers);
+        __syncthreads();
+        if (is_mine && split == 0)
+          for (int i = 1; i < s.splits; ++i) result.add(own + (i - 1) * split_numbers);
+      }
+      if (is_mine && split == 0) result.store(s, to, bias, relu, group, pixels);
+    }
+    __syncthreads();
+    stage = (stage + 1) % s.shares.stages;
+  }
+}
+
+// Cuts the pixels of the images at once into groups, of as many tiles as are soonest done. `left`:
+// bytes of shared memory, for the sums that warps add.
+void choose_groups(SmallConv2d& s, int pixels, const int (&choices)[2], int columns, int64_t left) {
+  constexpr int kMostSplits = 4, kFewestSteps = 4, kSchedulers = 4;
+  constexpr double kProductCycles = 6.5, kTileCycles = 4, kColumnCycles = 2;  // the last two: of shared memory
+  double least = 0;
+  for (const int tiles : choices) {
+    const int groups = parts_of(pixels, tiles * kTileRows), numbers = tiles * columns * 4;
+    const int group_bytes = numbers * 32 * static_cast<int>(sizeof(float));
+    int splits = std::clamp(std::min(kSmallWarps / groups, s.steps / kFewestSteps), 1, kMostSplits);
+    while (splits > 1 && int64_t{splits - 1} * groups * group_bytes > left) --splits;
+    const int tasks = groups * splits;
+    const double steps = static_cast<double>(s.steps) / splits,
+                 products = steps * parts_of(tasks, kSchedulers) * tiles * columns * kProductCycles,
+                 loads = steps * tasks * (tiles * kTileCycles + columns * kColumnCycles),
+                 cycles = std::max(products, loads) + 2.0 * (splits - 1) * groups * numbers;
+    if (least > 0 && cycles >= least) continue;
+    least = cycles;
+    s.tiles_each = tiles;
+    s.groups = groups;
+    s.splits = splits;
+    s.merge_bytes = (splits - 1) * groups * group_bytes;
+  }
+}
+
+// Plans y from x, or dx from dy.
+SmallConv2d plan(const Convolution& v, bool is_gradient, const SmallConv2dLimits& limits) {
+  SmallConv2d s;
+  const auto &in = is_gradient ? v.y_size : v.x_size, &out = is_gradient ? v.x_size : v.y_size;
+  const int in_channels = static_cast<int>(is_gradient ? v.k : v.c), taps = static_cast<int>(v.taps());
+  s.channels = static_cast<int>(is_gradient ? v.c : v.k);
+  int before[2];
+  for (int i = 0; i < 2; ++i) {
+    s.kernel[i] = static_cast<int>(v.kernel[i]);
+    before[i] = static_cast<int>(is_gradient ? v.kernel[i] - 1 - v.padding[i] : v.padding[i]);
+  }
+  s.x = HeldImage(in, out, v.kernel, before, in_channels);
+  s.y = PixelNumbers(out);
+  s.chunks = taps * s.x.chunks;
+  s.steps = parts_of(s.chunks, 2);
+
+  int columns = 0, choices[2];
+  with_tiles(parts_of(s.channels, kTileColumns), [&](auto n) {
+    columns = decltype(n)::value;
+    std::copy_n(kTileChoices<decltype(n)::value>, 2, choices);
+  });
+  const int weight_chunks = parts_of(static_cast<int>(v.c), kTileColumns);
+  const int spare_chunks = s.chunks % 2 == 0 ? 0 : is_gradient ? weight_chunks : 1;  // without a tap
+  const int row_bytes = without_conflicts(taps * weight_chunks + spare_chunks) * kChunkBytes;
+  s.tap_bytes = weight_chunks * kChunkBytes;
+  s.weights = HeldRows(static_cast<int>(v.k), taps, static_cast<int>(v.c), row_bytes, s.tap_bytes);
+  s.weight_bytes = row_bytes * (is_gradient ? rounded_up(static_cast<int>(v.k), kTileColumns) : columns * kTileColumns);
+  s.table_bytes = rounded_up(4 * s.steps * static_cast<int>(sizeof(int)), kChunkBytes);
+
+  const int image_pixels = static_cast<int>(out[0] * out[1]);
+  const int64_t left = static_cast<int64_t>(limits.shared_bytes) - s.weight_bytes - s.table_bytes;
+  s.shares = ImageShares::of(v.n, limits.multiprocessors, image_pixels, left, s.x.bytes, false);
+  s.stage_bytes = s.shares.images_at_once * s.x.bytes;
+  if (s.shares.images_at_once > 0)
+    choose_groups(s, s.shares.images_at_once * image_pixels, choices, columns, left - s.shares.stages * s.stage_bytes);
+  return s;
+}
+
+template <bool kMirrored>
+void launch(DType dtype, const SmallConv2d& s, const void* x, const void* weights, const float* bias, bool relu,
+            void* y, cudaStream_t stream) {
+  with_half_type(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    with_tiles(parts_of(s.channels, kTileColumns), [&](auto columns) {
+      constexpr int kN = decltype(columns)::value;
+      const auto run = [&](auto kernel) {
+        launch_with_shared(kernel, dim3(static_cast<unsigned>(s.shares.blocks())), kSmallThreads, s.shared_bytes(),
+                           stream, static_cast<const T*>(x), static_cast<const T*>(weights), bias, relu,
+                           static_cast<T*>(y), s);
+      };
+      if (s.tiles_each == kTileChoices<kN>[0])
+        run(small_conv2d_kernel<T, kTileChoices<kN>[0], kN, kMirrored>);
+      else
+        run(small_conv2d_kernel<T, kTileChoices<kN>[1], kN, kMirrored>);
+    });
+  });
+}
+
+bool fits(const SmallConv2d& s, const SmallConv2dLimits& limits) {
+  return s.shares.images_at_once > 0 && s.shared_bytes() <= limits.shared_bytes;
+}
+
+}  // namespace
+
+bool takes_small_conv2d(DType dtype, const Convolution& v, const SmallConv2dLimits& limits) {
+  return is_small(dtype, v) && fits(plan(v, false, limits), limits);
+}
+
+bool takes_small_input_gradient(DType dtype, const Convolution& v, const SmallConv2dLimits& limits) {
+  return is_small(dtype, v) && fits(plan(v, true, limits), limits);
+}
+
+void small_conv2d(DType dtype, const Convolution& v, const void* x, const void* weights, const float* bias, bool relu,
+                  void* y, const SmallConv2dLimits& limits, cudaStream_t stream) {
+  launch<false>(dtype, plan(v, false, limits), x, weights, bias, relu, y, stream);
+}
+
+void small_input_gradient(DType dtype, const Convolution& v, const void* weights, const void* dy, void* dx,
+                          const SmallConv2dLimits& limits, cudaStream_t stream) {
+  launch<true>(dtype, plan(v, true, limits), dy, weights, nullptr, false, dx, stream);
+}
+
+}  // namespace troika::cuda

@@ -1,0 +1,181 @@
+// Small images and weights in shared memory, for small_conv2d*.cu: rows of pixels, whose channels
+// are chunks of 16 bytes. Zeros surround an image, and follow the channels.
+#pragma once
+
+#include <algorithm>
+
+#include "backends/cuda/convolution.h"
+#include "backends/cuda/divisor.cuh"
+#include "backends/cuda/elements.cuh"
+#include "backends/cuda/matrix_instructions.cuh"
+
+namespace troika::cuda {
+
+constexpr int kSmallThreads = 256, kSmallWarps = kSmallThreads / 32;
+constexpr int kChunkBytes = 16;                  // a row of a matrix that ldmatrix loads
+constexpr int kTileRows = 16, kTileColumns = 8;  // of the result of one product
+
+__host__ __device__ constexpr int rounded_up(int n, int to) { return (n + to - 1) / to * to; }
+__host__ __device__ constexpr int parts_of(int n, int size) { return (n + size - 1) / size; }
+
+// An odd number of chunks: eight rows at this distance are in different banks of shared memory.
+__host__ __device__ constexpr int without_conflicts(int chunks) { return chunks | 1; }
+
+// Rows [rows, columns, channels] of 16 bits in global memory, and their places in shared memory.
+struct HeldRows {
+  int rows = 0, columns = 0, row_bytes = 0, column_bytes = 0;  // bytes from one to the next in shared memory
+  int unit_bytes = 0;                                          // that a copy moves: 16, 8, 4 or 2
+  Divisor units, columns_of_row;
+
+  HeldRows() = default;
+  HeldRows(int rows, int columns, int channels, int row_bytes, int column_bytes)
+      : rows(rows), columns(columns), row_bytes(row_bytes), column_bytes(column_bytes), columns_of_row(columns) {
+    const int bytes = channels * 2;
+    unit_bytes = kChunkBytes;
+    while (bytes % unit_bytes != 0) unit_bytes /= 2;
+    units = Divisor(bytes / unit_bytes);
+  }
+
+  // Begins to copy them, or zeros if not `is_there`. Copies of 2 bytes are done at once.
+  __device__ void load(uint8_t* to, const void* from, bool is_there) const {
+    switch (unit_bytes) {
+      case 16: return load_units<16>(to, from, is_there);
+      case 8: return load_units<8>(to, from, is_there);
+      case 4: return load_units<4>(to, from, is_there);
+      default: return load_units<2>(to, from, is_there);
+    }
+  }
+
+ private:
+  template <int kBytes>
+  __device__ void load_units(uint8_t* to, const void* from, bool is_there) const {
+    const int units_of_pixel = units.by(), count = rows * columns * units_of_pixel;
+    const uint32_t address = shared_address(to);
+#pragma unroll 2
+    for (int i = threadIdx.x; i < count; i += kSmallThreads) {
+      const int pixel = units.divide(i), row = columns_of_row.divide(pixel);
+      const int place =
+          row * row_bytes + (pixel - row * columns) * column_bytes + (i - pixel * units_of_pixel) * kBytes;
+      const auto* const source = static_cast<const uint8_t*>(from) + i * kBytes;
+      if constexpr (kBytes == 2)
+        *reinterpret_cast<uint16_t*>(to + place) = is_there ? *reinterpret_cast<const uint16_t*>(source) : uint16_t{0};
+      else
+        begin_copy<kBytes>(address + static_cast<uint32_t>(place), source, is_there);
+    }
+  }
+};
+
+// An image with zeros around it: pixel (h, w) is at (h + before[0], w + before[1]).
+struct HeldImage {
+  HeldRows pixels;
+  int size[2] = {}, before[2] = {}, stored[2] = {};
+  int chunks = 0, pixel_bytes = 0, row_bytes = 0, bytes = 0;
+  int64_t elements = 0;  // in global memory
+
+  HeldImage() = default;
+  // For windows of `kernel`, which begin at each place of [out[0], out[1]].
+  HeldImage(const int64_t (&in)[2], const int64_t (&out)[2], const int64_t (&kernel)[2], const int (&before_)[2],
+            int channels)
+      : chunks(parts_of(channels, kTileColumns)), pixel_bytes(without_conflicts(chunks) * kChunkBytes) {
+    for (int i = 0; i < 2; ++i) {
+      size[i] = static_cast<int>(in[i]);
+      before[i] = before_[i];
+      stored[i] = std::max(static_cast<int>(out[i] + kernel[i]) - 1, before[i] + size[i]);
+    }
+    row_bytes = stored[1] * pixel_bytes;
+    bytes = stored[0] * row_bytes;
+    elements = in[0] * in[1] * channels;
+    pixels = HeldRows(size[0], size[1], channels, row_bytes, pixel_bytes);
+  }
+
+  __device__ void load(uint8_t* to, const void* from, bool is_there) const {
+    pixels.load(to + before[0] * row_bytes + before[1] * pixel_bytes, from, is_there);
+  }
+};
+
+// Pixels of images of the same size, by number.
+struct PixelNumbers {
+  int columns = 0;
+  Divisor of_image, of_row;
+
+  PixelNumbers() = default;
+  explicit PixelNumbers(const int64_t (&size)[2])
+      : columns(static_cast<int>(size[1])), of_image(static_cast<int>(size[0] * size[1])), of_row(columns) {}
+
+  // The first byte of the window of a pixel, among images that follow each other.
+  __device__ int window(int pixel, const HeldImage& x) const {
+    const int image = of_image.divide(pixel), left = pixel - image * of_image.by();
+    const int row = of_row.divide(left);
+    return image * x.bytes + row * x.row_bytes + (left - row * columns) * x.pixel_bytes;
+  }
+};
+
+// The number of zeros around and after what is copied does not change: they are written once.
+__device__ inline void clear(uint8_t* memory, int bytes) {
+  for (int i = threadIdx.x * kChunkBytes; i < bytes; i += kSmallThreads * kChunkBytes)
+    *reinterpret_cast<uint4*>(memory + i) = uint4{0, 0, 0, 0};
+}
+
+// How images are shared out: a block has `images_of_block` of them, `images_at_once` at a time, in
+// one stage or two.
+struct ImageShares {
+  int images = 0, images_of_block = 0, images_at_once = 0, stages = 0;
+
+  int blocks() const { return parts_of(images, images_of_block); }
+
+  // As many at once as fit into `bytes` and are of use.
+  static ImageShares of(int64_t images, int blocks, int pixels, int64_t bytes, int bytes_of_image, bool two_stages) {
+    constexpr int kMostPixels = 2048;
+    ImageShares s;
+    s.images = static_cast<int>(images);
+    s.images_of_block = parts_of(s.images, std::max(1, blocks));
+    const int at_once = std::max(1, kMostPixels / pixels);
+    s.images_at_once = std::min(s.images_of_block, at_once);
+    s.stages = 1;
+    if (two_stages || s.images_at_once < s.images_of_block || s.images_at_once * int64_t{bytes_of_image} > bytes) {
+      s.stages = s.images_of_block > 1 ? 2 : 1;
+      const auto fitting = static_cast<int>(bytes / (int64_t{s.stages} * bytes_of_image));
+      s.images_at_once = std::min(std::min(parts_of(s.images_of_block, 2), at_once), fitting);
+      if (fitting == 0) {  // then one image, which is loaded when the one before is done
+        s.stages = 1;
+        s.images_at_once = bytes_of_image <= bytes ? 1 : 0;
+      }
+    }
+    return s;
+  }
+};
+
+// Whether sizes are within what the kernels are for, apart from the room in shared memory.
+inline bool is_small(DType dtype, const Convolution& v) {
+  constexpr int64_t kMostSize = 32, kMostChannels = 64, kMostKernel = 7;
+  if (dtype != DType::bf16 && dtype != DType::f16) return false;
+  for (int i = 0; i < 2; ++i)
+    if (v.x_size[i] > kMostSize || v.y_size[i] > kMostSize || v.kernel[i] > kMostKernel || v.stride[i] != 1 ||
+        v.dilation[i] != 1 || 2 * v.padding[i] > v.kernel[i])
+      return false;
+  return v.groups == 1 && std::min(v.c, v.k) >= 2 && std::max(v.c, v.k) <= kMostChannels &&
+         std::min(v.y_size[0], v.y_size[1]) > 0;
+}
+
+// Calls f(std::integral_constant<int, N>{}) with the least of 2, 3, 4, 7 and 8 that is not below
+// `tiles`.
+template <typename F>
+void with_tiles(int tiles, F&& f) {
+  if (tiles <= 2) return f(std::integral_constant<int, 2>{});
+  if (tiles == 3) return f(std::integral_constant<int, 3>{});
+  if (tiles == 4) return f(std::integral_constant<int, 4>{});
+  if (tiles <= 7) return f(std::integral_constant<int, 7>{});
+  return f(std::integral_constant<int, 8>{});
+}
+
+// Calls f with a value of a type of 16 bits.
+template <typename F>
+void with_half_type(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::bf16: return f(__nv_bfloat16{});
+    case DType::f16: return f(__half{});
+    default: throw Error(Status::internal, text("small convolutions have no kernel for ", name_of(dtype)));
+  }
+}
+
+}  // namespace troika::cuda

@@ -1,0 +1,264 @@
+// Kernels for small convolutions against plain loops in f64, on fresh random numbers with poisoned
+// outputs. They run on a GPU of compute capability 8.0 or later, and on a GPU in software.
+#include "backends/cuda/small_conv2d.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <random>
+
+#include "core/float16.h"
+#include "gpu_memory.h"
+#include "support/test_seed.h"
+
+namespace troika::cuda {
+namespace {
+
+struct Case {
+  DType dtype;
+  int64_t n, c, k;
+  std::array<int64_t, 2> size, kernel, padding;
+  int multiprocessors = 3;          // so few that a block has several images
+  size_t shared_bytes = 163 << 10;  // what each GPU of these capabilities but the smallest has
+
+  SmallConv2dLimits limits() const { return {multiprocessors, shared_bytes}; }
+  Convolution convolution() const {
+    return {.n = n,
+            .c = c,
+            .k = k,
+            .groups = 1,
+            .x_size = {size[0], size[1]},
+            .y_size = {size[0] + 2 * padding[0] - kernel[0] + 1, size[1] + 2 * padding[1] - kernel[1] + 1},
+            .kernel = {kernel[0], kernel[1]},
+            .stride = {1, 1},
+            .padding = {padding[0], padding[1]},
+            .dilation = {1, 1}};
+  }
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+  const auto pair = [&](const std::array<int64_t, 2>& p) -> std::ostream& { return out << p[0] << 'x' << p[1]; };
+  out << name_of(c.dtype) << '_' << c.n << 'x' << c.c << 'x';
+  pair(c.size) << "_to_" << c.k << "_kernel_";
+  pair(c.kernel) << "_padding_";
+  return pair(c.padding) << "_on_" << c.multiprocessors << '_' << (c.shared_bytes >> 10);
+}
+
+// Numbers in 16 bits.
+struct Numbers {
+  DType dtype;
+  std::vector<uint16_t> bits;
+
+  static Numbers random(DType dtype, int64_t count, std::mt19937_64& lot) {
+    Numbers numbers{dtype, std::vector<uint16_t>(static_cast<size_t>(count))};
+    std::normal_distribution<float> normal;
+    for (uint16_t& b : numbers.bits) b = dtype == DType::bf16 ? bf16_of_float(normal(lot)) : f16_of_float(normal(lot));
+    return numbers;
+  }
+  float at(int64_t i) const {
+    const uint16_t b = bits[static_cast<size_t>(i)];
+    return dtype == DType::bf16 ? float_of_bf16(b) : float_of_f16(b);
+  }
+};
+
+// Calls f(element of x, element of weights, element of y) for each product of the convolution.
+template <typename F>
+void for_each_product(const Convolution& v, F f) {
+  const int64_t taps = v.taps();
+  for (int64_t n = 0; n < v.n; ++n)
+    for (int64_t h = 0; h < v.y_size[0]; ++h)
+      for (int64_t w = 0; w < v.y_size[1]; ++w)
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          const int64_t row = h + tap / v.kernel[1] - v.padding[0], column = w + tap % v.kernel[1] - v.padding[1];
+          if (row < 0 || row >= v.x_size[0] || column < 0 || column >= v.x_size[1]) continue;
+          const int64_t x = ((n * v.x_size[0] + row) * v.x_size[1] + column) * v.c;
+          const int64_t y = ((n * v.y_size[0] + h) * v.y_size[1] + w) * v.k;
+          for (int64_t k = 0; k < v.k; ++k)
+            for (int64_t c = 0; c < v.c; ++c) f(x + c, (k * taps + tap) * v.c + c, y + k);
+        }
+}
+
+// Results in 16 bits are right to a unit of their last place and the rounding of sums in f32.
+void expect_rounded(const Numbers& found, const std::vector<double>& expected) {
+  ASSERT_EQ(found.bits.size(), expected.size());
+  const double unit = found.dtype == DType::bf16 ? 1.0 / 256 : 1.0 / 2048;
+  double largest = 0;
+  for (double e : expected) largest = std::max(largest, std::fabs(e));
+  for (size_t i = 0; i < expected.size(); ++i)
+    ASSERT_NEAR(found.at(static_cast<int64_t>(i)), expected[i], std::fabs(expected[i]) * unit + 1e-5 * largest)
+        << "element " << i;
+}
+
+void expect_sums(const std::vector<float>& found, const std::vector<double>& expected) {
+  double squares = 0;
+  for (double e : expected) squares += e * e;
+  const double typical = std::sqrt(squares / static_cast<double>(expected.size()));
+  for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-4 * typical) << "element " << i;
+}
+
+class SmallConv2d : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (compute_capability() < 80) GTEST_SKIP() << "no GPU of compute capability 8.0 or later";
+    check(cudaSetDevice(0), "GPU");
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
+  }
+  void TearDown() override {
+    if (stream_) cudaStreamDestroy(stream_);
+  }
+  Numbers random(int64_t count) { return Numbers::random(dtype_, count, lot_); }
+  std::vector<float> random_floats(int64_t count) {
+    std::vector<float> values(static_cast<size_t>(count));
+    for (float& value : values) value = std::normal_distribution<float>()(lot_);
+    return values;
+  }
+
+  const Convolution v_ = GetParam().convolution();
+  const DType dtype_ = GetParam().dtype;
+  const SmallConv2dLimits limits_ = GetParam().limits();
+  std::mt19937_64 lot_{test_seed()};
+  cudaStream_t stream_ = nullptr;
+};
+
+// Numbers in the GPU's memory.
+struct Held : Memory<uint16_t> {
+  Held(const Numbers& numbers, cudaStream_t stream) : Memory<uint16_t>(numbers.bits.size(), stream) {
+    set(numbers.bits);
+  }
+};
+
+TEST_P(SmallConv2d, EqualsPlainLoops) {
+  ASSERT_TRUE(takes_small_conv2d(dtype_, v_, limits_));
+  const Numbers x = random(v_.x_elements()), weights = random(v_.weight_elements());
+  const std::vector<float> bias = random_floats(v_.k);
+  std::vector<double> expected(static_cast<size_t>(v_.y_elements()));
+  for_each_product(v_, [&](int64_t from, int64_t weight, int64_t to) {
+    expected[static_cast<size_t>(to)] += double{x.at(from)} * weights.at(weight);
+  });
+  const Held x_memory(x, stream_), weights_memory(weights, stream_);
+  Memory<uint16_t> y(expected.size(), stream_);
+  Memory<float> bias_memory(bias.size(), stream_);
+  bias_memory.set(bias);
+  const auto run = [&](bool has_bias, bool relu) {
+    y.poison();
+    small_conv2d(dtype_, v_, x_memory.get(), weights_memory.get(), has_bias ? bias_memory.get() : nullptr, relu,
+                 y.get(), limits_, stream_);
+    return Numbers{dtype_, y.read()};
+  };
+  const Numbers found = run(false, false);
+  expect_rounded(found, expected);
+  EXPECT_EQ(run(false, false).bits, found.bits);
+  for (size_t i = 0; i < expected.size(); ++i)
+    expected[i] = std::max(0.0, expected[i] + double{bias[i % static_cast<size_t>(v_.k)]});
+  expect_rounded(run(true, true), expected);
+}
+
+TEST_P(SmallConv2d, KeepsNaN) {
+  Numbers x = random(v_.x_elements());
+  const Numbers weights = random(v_.weight_elements());
+  const int64_t place = std::uniform_int_distribution<int64_t>(0, v_.x_elements() - 1)(lot_);
+  x.bits[static_cast<size_t>(place)] = 0x7fff;
+  std::vector<bool> expected(static_cast<size_t>(v_.y_elements()));
+  for_each_product(v_, [&](int64_t from, int64_t, int64_t to) {
+    if (from == place) expected[static_cast<size_t>(to)] = true;
+  });
+  const Held x_memory(x, stream_), weights_memory(weights, stream_);
+  Memory<uint16_t> y(expected.size(), stream_);
+  small_conv2d(dtype_, v_, x_memory.get(), weights_memory.get(), nullptr, true, y.get(), limits_, stream_);
+  const Numbers found{dtype_, y.read()};
+  for (size_t i = 0; i < expected.size(); ++i)
+    ASSERT_EQ(std::isnan(found.at(static_cast<int64_t>(i))), expected[i]) << "element " << i;
+}
+
+TEST_P(SmallConv2d, InputGradientEqualsPlainLoops) {
+  ASSERT_TRUE(takes_small_input_gradient(dtype_, v_, limits_));
+  const Numbers dy = random(v_.y_elements()), weights = random(v_.weight_elements());
+  std::vector<double> expected(static_cast<size_t>(v_.x_elements()));
+  for_each_product(v_, [&](int64_t to, int64_t weight, int64_t from) {
+    expected[static_cast<size_t>(to)] += double{dy.at(from)} * weights.at(weight);
+  });
+  const Held dy_memory(dy, stream_), weights_memory(weights, stream_);
+  Memory<uint16_t> dx(expected.size(), stream_);
+  std::vector<uint16_t> found[2];
+  for (auto& f : found) {
+    dx.poison();
+    small_input_gradient(dtype_, v_, weights_memory.get(), dy_memory.get(), dx.get(), limits_, stream_);
+    f = dx.read();
+  }
+  expect_rounded({dtype_, found[0]}, expected);
+  EXPECT_EQ(found[0], found[1]);
+}
+
+TEST_P(SmallConv2d, WeightGradientEqualsPlainLoops) {
+  ASSERT_TRUE(takes_small_weight_gradient(dtype_, v_, limits_));
+  const Numbers x = random(v_.x_elements()), dy = random(v_.y_elements());
+  std::vector<double> expected(static_cast<size_t>(v_.weight_elements())), expected_bias(static_cast<size_t>(v_.k));
+  for_each_product(v_, [&](int64_t from, int64_t weight, int64_t to) {
+    expected[static_cast<size_t>(weight)] += double{x.at(from)} * dy.at(to);
+  });
+  for (int64_t i = 0; i < v_.y_elements(); ++i) expected_bias[static_cast<size_t>(i % v_.k)] += dy.at(i);
+  const Held x_memory(x, stream_), dy_memory(dy, stream_);
+  Memory<float> dweights(expected.size(), stream_), dbias(expected_bias.size(), stream_);
+  std::vector<float> found[2];
+  for (const bool has_bias : {false, true}) {
+    const size_t bytes = small_weight_gradient_scratch_bytes(v_, has_bias, limits_);
+    Memory<float> scratch(bytes / sizeof(float), stream_);
+    scratch.poison();
+    dweights.poison();
+    dbias.poison();
+    small_weight_gradient(dtype_, v_, x_memory.get(), dy_memory.get(), dweights.get(), has_bias ? dbias.get() : nullptr,
+                          scratch.get(), limits_, stream_);
+    found[has_bias] = dweights.read();
+  }
+  expect_sums(found[0], expected);
+  expect_sums(dbias.read(), expected_bias);
+  EXPECT_EQ(found[0], found[1]);
+}
+
+// The second convolutions of LeNets, odd numbers of everything, kernels of even size, one stage and
+// two, and one image on many multiprocessors.
+INSTANTIATE_TEST_SUITE_P(Sizes, SmallConv2d,
+                         testing::Values(Case{DType::bf16, 5, 20, 50, {13, 13}, {5, 5}, {0, 0}},
+                                         Case{DType::f16, 4, 20, 50, {13, 13}, {5, 5}, {0, 0}, 1, 108 << 10},
+                                         Case{DType::bf16, 33, 6, 16, {14, 14}, {5, 5}, {0, 0}, 4},
+                                         Case{DType::f16, 3, 3, 8, {32, 32}, {3, 3}, {1, 1}, 2},
+                                         Case{DType::f16, 7, 17, 31, {9, 11}, {3, 5}, {1, 2}},
+                                         Case{DType::bf16, 2, 64, 64, {8, 8}, {3, 3}, {1, 1}},
+                                         Case{DType::bf16, 4, 32, 37, {7, 6}, {2, 2}, {1, 1}, 1},
+                                         Case{DType::bf16, 3, 2, 2, {5, 4}, {1, 1}, {0, 0}},
+                                         Case{DType::f16, 9, 10, 21, {6, 5}, {7, 7}, {3, 3}, 2},
+                                         Case{DType::bf16, 6, 12, 20, {16, 16}, {3, 3}, {1, 1}, 1, 48 << 10},
+                                         Case{DType::bf16, 2, 40, 36, {16, 32}, {3, 3}, {1, 1}, 1},
+                                         Case{DType::bf16, 1, 48, 24, {12, 12}, {3, 1}, {1, 0}, 132}),
+                         testing::PrintToStringParamName());
+
+TEST(SmallConv2dLimits, DecideWhichConvolutionsAreTaken) {
+  const SmallConv2dLimits limits{132, 227 << 10};
+  const Case lenet{DType::bf16, 256, 20, 50, {13, 13}, {5, 5}, {0, 0}};
+  const auto takes_all = [&](const Case& c, auto change) {
+    Convolution v = c.convolution();
+    change(v);
+    const bool forward = takes_small_conv2d(c.dtype, v, limits);
+    EXPECT_EQ(forward, takes_small_input_gradient(c.dtype, v, limits));
+    EXPECT_EQ(forward, takes_small_weight_gradient(c.dtype, v, limits));
+    return forward;
+  };
+  EXPECT_TRUE(takes_all(lenet, [](Convolution&) {}));
+  EXPECT_FALSE(takes_all(lenet, [](Convolution& v) { v.stride[1] = 2; }));
+  EXPECT_FALSE(takes_all(lenet, [](Convolution& v) { v.dilation[0] = 2; }));
+  EXPECT_FALSE(takes_all(lenet, [](Convolution& v) { v.groups = 2; }));
+  EXPECT_FALSE(takes_all(lenet, [](Convolution& v) { v.c = 1; }));
+  EXPECT_FALSE(takes_all(lenet, [](Convolution& v) { v.k = 65; }));
+  EXPECT_FALSE(takes_all(lenet, [](Convolution& v) { v.x_size[0] = 33; }));
+  EXPECT_FALSE(takes_all(lenet, [](Convolution& v) { v.padding[0] = 3; }));
+  Case f32 = lenet;
+  f32.dtype = DType::f32;
+  EXPECT_FALSE(takes_all(f32, [](Convolution&) {}));
+  // The weights alone have 401 KiB.
+  EXPECT_FALSE(
+      takes_small_conv2d(DType::bf16, Case{DType::bf16, 1, 64, 64, {16, 16}, {7, 7}, {3, 3}}.convolution(), limits));
+}
+
+}  // namespace
+}  // namespace troika::cuda
