@@ -63,11 +63,20 @@ std::vector<ValueId> adaptive_gradient(GradientBuilder& b, const Node& node, con
       b.append(adaptive_avg_pool2d_gradient_op, node, {dy[0]}, {{"input_shape", b.type(node.inputs[0]).shape.dims()}})};
 }
 
-// The gradients' last input is dy; their output has `input_shape`.
-std::vector<TensorType> infer_gradient(const OpInputs& in) {
-  in.need_inputs(1, 2);
-  return {{in.types.back().dtype, Shape(in.node.attributes.list("input_shape"))}};
+// Inputs: the places of the maxima if there are some, dy, and maybe the output of a ReLU, which is
+// the pooling's input: then the gradient is that of the ReLU's input (passes/fuse_relus.cpp). The
+// output has `input_shape`.
+std::vector<TensorType> infer_gradient(const OpInputs& in, size_t fewest) {
+  in.need_inputs(fewest, fewest + 1);
+  const TensorType dx{in.types[fewest - 1].dtype, Shape(in.node.attributes.list("input_shape"))};
+  if (in.types.size() > fewest && in.types.back() != dx)
+    in.fail(text("the ReLU's output is ", name_of(in.types.back().dtype), in.types.back().shape, ", needs ",
+                 name_of(dx.dtype), dx.shape));
+  return {dx};
 }
+
+std::vector<TensorType> infer_max_gradient(const OpInputs& in) { return infer_gradient(in, 2); }
+std::vector<TensorType> infer_average_gradient(const OpInputs& in) { return infer_gradient(in, 1); }
 
 }  // namespace
 
@@ -81,7 +90,7 @@ const OpDef max_pool2d_op{.name = "max_pool2d",
                                             .low = LowPrecision{true},
                                             .has_product = false}};
 const OpDef max_pool2d_gradient_op{.name = "max_pool2d_gradient",
-                                   .infer = infer_gradient,
+                                   .infer = infer_max_gradient,
                                    .traits = GradientOp{.is_of_weights = false, .has_product = false}};
 const OpDef avg_pool2d_op{.name = "avg_pool2d",
                           .infer = infer_avg,
@@ -93,7 +102,7 @@ const OpDef avg_pool2d_op{.name = "avg_pool2d",
                                             .low = LowPrecision{true},
                                             .has_product = false}};
 const OpDef avg_pool2d_gradient_op{.name = "avg_pool2d_gradient",
-                                   .infer = infer_gradient,
+                                   .infer = infer_average_gradient,
                                    .traits = GradientOp{.is_of_weights = false, .has_product = false}};
 const OpDef adaptive_avg_pool2d_op{.name = "adaptive_avg_pool2d",
                                    .infer = infer_adaptive,
@@ -105,7 +114,7 @@ const OpDef adaptive_avg_pool2d_op{.name = "adaptive_avg_pool2d",
                                                      .low = LowPrecision{true},
                                                      .has_product = false}};
 const OpDef adaptive_avg_pool2d_gradient_op{.name = "adaptive_avg_pool2d_gradient",
-                                            .infer = infer_gradient,
+                                            .infer = infer_average_gradient,
                                             .traits = GradientOp{.is_of_weights = false, .has_product = false}};
 
 }  // namespace troika

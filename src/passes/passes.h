@@ -30,6 +30,9 @@ void fuse_steps(Graph& graph);  // nodes that nothing reads any more stay in the
 // block of a ResNet.
 void fuse_adds(Graph& graph);
 
+// Lets the gradient of a pooling apply that of the ReLU before it. To be run after autodiff.
+void fuse_relus(Graph& graph);
+
 // Lets convolutions and their input gradients return the sums of their results that batch_norm2d
 // and its gradient need, if the device's kernel has them at once. To be run after autodiff and
 // fuse_adds.

@@ -274,6 +274,7 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
     if (trains && r.spec.fuse) {
       // If few activations are kept, the sum is kept instead of its terms.
       if (!r.spec.recompute.is_on()) passes.run("fuse_adds", fuse_adds);
+      passes.run("fuse_relus", fuse_relus);
       passes.run("zero_biases", zero_biases);
       passes.run("share_sums", share_sums);
       passes.run("absorb_biases", absorb_biases);

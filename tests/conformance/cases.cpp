@@ -197,7 +197,20 @@ void add_pooling(std::vector<Case>& cases) {
       Attributes average = attributes;
       average.set("count_include_pad", includes);
       cases.push_back({"avg_pool2d", {f32(p.x)}, average});
+      average.set("input_shape", p.x.dims());
+      const auto size = [&](size_t i) { return (p.x[i + 2] + 2 * p.padding[i] - p.kernel[i]) / p.stride[i] + 1; };
+      cases.push_back({"avg_pool2d_gradient", {f32({p.x[0], p.x[1], size(0), size(1)}), f32(p.x)}, average});
     }
+  }
+  // More samples than a GPU's grid has rows, for ReLUs that cut a half and for none.
+  for (const bool has_relu : {true, false}) {
+    Case many{
+        "avg_pool2d_gradient",
+        {f32({4500, 2, 1, 1})},
+        {{"kernel", Pair{2, 2}}, {"stride", Pair{2, 2}}, {"padding", Pair{0, 0}}, {"count_include_pad", int64_t{0}}}};
+    many.attributes.set("input_shape", Pair{4500, 2, 2, 3});
+    if (has_relu) many.inputs.push_back(f32({4500, 2, 2, 3}));
+    cases.push_back(many);
   }
   // With ties, such as the zeros of a ReLU: the gradient goes to the first maximum.
   cases.push_back({"max_pool2d",
@@ -220,8 +233,12 @@ void add_pooling(std::vector<Case>& cases) {
                                                  {{3, 32, 8, 9}, {2, 4}},
                                                  {{3, 20, 5, 7}, {1, 3}},
                                                  {{3, 17, 1, 1}, {1, 1}},
-                                                 {{1, 1, 9, 4}, {1, 1}}})
+                                                 {{1, 1, 9, 4}, {1, 1}}}) {
     cases.push_back({"adaptive_avg_pool2d", {f32(a.x)}, {{"size", a.size}}});
+    cases.push_back({"adaptive_avg_pool2d_gradient",
+                     {f32({a.x[0], a.x[1], a.size[0], a.size[1]}), f32(a.x)},
+                     {{"input_shape", a.x.dims()}, {"size", a.size}}});
+  }
 }
 
 void add_elementwise(std::vector<Case>& cases) {

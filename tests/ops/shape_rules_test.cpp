@@ -170,6 +170,8 @@ TEST(PoolShape, RefusesWrongInputs) {
                  infer("adaptive_avg_pool2d", {f32({2, 3})}, {{"size", List{1, 1}}}));
   EXPECT_REFUSED("avg_pool2d_gradient 'stem': has 0 inputs",
                  infer("avg_pool2d_gradient", {}, {{"input_shape", List{1}}}));
+  EXPECT_REFUSED("avg_pool2d_gradient 'stem': the ReLU's output is f32[2, 4], needs f32[2, 3]",
+                 infer("avg_pool2d_gradient", {f32({2}), f32({2, 4})}, {{"input_shape", List{2, 3}}}));
 }
 
 // ---- the others ----

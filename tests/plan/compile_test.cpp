@@ -79,13 +79,11 @@ graph "d2l_lenet" {
   (%29 : f32[128, 800] gradient "fc1.weight", %30 : f32[128] gradient "fc1.bias") = linear_weight_gradient(%10, %28) "fc1" {bias=1}
   () = all_reduce(%26, %25, %30, %29) "bucket0" {bucket=0}
   (%31 : f32[2, 50, 4, 4]) = linear_input_gradient(%12, %28) "fc1" {input_shape=[2, 50, 4, 4]}
-  (%32 : f32[2, 50, 8, 8]) = avg_pool2d_gradient(%31) "pool2" {count_include_pad=1, input_shape=[2, 50, 8, 8], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
-  (%33 : f32[2, 50, 8, 8]) = relu_gradient(%9, %32) "conv2"
+  (%33 : f32[2, 50, 8, 8]) = avg_pool2d_gradient(%31, %9) "pool2" {count_include_pad=1, input_shape=[2, 50, 8, 8], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
   (%34 : f32[50, 20, 5, 5] gradient "conv2.weight", %35 : f32[50] gradient "conv2.bias") = conv2d_weight_gradient(%5, %33) "conv2" {bias=1, dilation=[1, 1], groups=1, kernel=[5, 5], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[50, 20, 5, 5]}
   () = all_reduce(%35, %34) "bucket1" {bucket=1}
   (%36 : f32[2, 20, 12, 12]) = conv2d_input_gradient(%6, %33) "conv2" {dilation=[1, 1], groups=1, input_shape=[2, 20, 12, 12], kernel=[5, 5], padding=[0, 0], relu=0, stride=[1, 1]}
-  (%37 : f32[2, 20, 24, 24]) = avg_pool2d_gradient(%36) "pool1" {count_include_pad=1, input_shape=[2, 20, 24, 24], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
-  (%38 : f32[2, 20, 24, 24]) = relu_gradient(%4, %37) "conv1"
+  (%38 : f32[2, 20, 24, 24]) = avg_pool2d_gradient(%36, %4) "pool1" {count_include_pad=1, input_shape=[2, 20, 24, 24], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
   (%39 : f32[20, 1, 3, 3] gradient "conv1.weight", %40 : f32[20] gradient "conv1.bias") = conv2d_weight_gradient(%23, %38) "conv1" {bias=1, dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[20, 1, 3, 3]}
   () = all_reduce(%40, %39) "bucket2" {bucket=2}
   () = sgd_update(%41, _, _, _, _, %17, %26, %16, %25, %13, %30, %12, %29) "sgd" {row=0, slots=0}
@@ -149,10 +147,10 @@ TEST(BuildGraph, TellsTheLogOfEveryPass) {
   std::vector<std::string> lines;
   Lenet(Mode::train, 2, 4, 2)
       .graph(Log([&](LogLevel, const char*, const char* line) { lines.push_back(line); }, all_topics(LogLevel::debug)));
-  ASSERT_EQ(lines.size(), 13u);
-  const char* passes[] = {"rebatch",    "loss",          "fuse",      "crop_unread", "autodiff",
-                          "unroll",     "data_parallel", "optimizer", "fuse_adds",   "zero_biases",
-                          "share_sums", "absorb_biases", "dead_code"};
+  ASSERT_EQ(lines.size(), 14u);
+  const char* passes[] = {"rebatch",     "loss",          "fuse",          "crop_unread", "autodiff",
+                          "unroll",      "data_parallel", "optimizer",     "fuse_adds",   "fuse_relus",
+                          "zero_biases", "share_sums",    "absorb_biases", "dead_code"};
   for (size_t i = 0; i < lines.size(); ++i)
     EXPECT_EQ(lines[i].find("pass " + std::string(passes[i]) + ": "), 0u) << lines[i];
 }
@@ -164,7 +162,7 @@ TEST(BuildGraph, ComputesAgainWhatSegmentsDropBeforeTheGraphIsSplitByData) {
   std::vector<std::string> lines;
   const Graph graph = lenet.graph(
       Log([&](LogLevel, const char*, const char* line) { lines.push_back(line); }, all_topics(LogLevel::debug)));
-  ASSERT_EQ(lines.size(), 13u);
+  ASSERT_EQ(lines.size(), 14u);
   EXPECT_EQ(lines[5].find("pass recompute: "), 0u) << lines[5];
   EXPECT_EQ(count(graph, "conv2d"), count(whole, "conv2d") + 1);
   EXPECT_EQ(count(graph, "all_reduce"), count(whole, "all_reduce"));

@@ -58,6 +58,10 @@ void relu_in_place_bf16(uint16_t* y, int64_t n) {
   parallel_for(n, kElementwiseGrain, [&](int64_t begin, int64_t end) { relu_range_bf16(y, begin, end); });
 }
 
+void relu_gradient_in_place(const float* y, float* dx, int64_t n) {
+  parallel_for(n, kElementwiseGrain, [&](int64_t begin, int64_t end) { relu_gradient_range(y, dx, dx, begin, end); });
+}
+
 namespace {
 
 int64_t floats_in(const KernelRequest& request, ValueId value, const LayoutPtr& layout) {

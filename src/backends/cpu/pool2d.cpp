@@ -130,6 +130,43 @@ class MaxPoolKernel : public Kernel {
   float* y_ = nullptr;
 };
 
+// The gradient of a pooling, and then that of the ReLU before it, from its output, the last input.
+class CutKernel : public Kernel {
+ public:
+  CutKernel(std::unique_ptr<Kernel> pool, int64_t floats) : pool_(std::move(pool)), floats_(floats) {}
+  void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+    pool_->bind(inputs.first(inputs.size() - 1), outputs, scratch);
+    y_ = static_cast<const float*>(inputs.back());
+    dx_ = static_cast<float*>(outputs[0]);
+  }
+  void run() override {
+    pool_->run();
+    relu_gradient_in_place(y_, dx_, floats_);
+  }
+
+ private:
+  const std::unique_ptr<Kernel> pool_;
+  const int64_t floats_;
+  const float* y_ = nullptr;
+  float* dx_ = nullptr;
+};
+
+// Chooses the kernel of a pooling's gradient with `inputs` inputs, or one with a ReLU's gradient
+// after it.
+template <typename Choose>
+KernelChoice choose_gradient(const KernelRequest& request, size_t inputs, Choose choose) {
+  if (request.node.inputs.size() == inputs) return choose(request);
+  Node node = request.node;
+  node.inputs.pop_back();
+  KernelChoice choice = choose({request.graph, node, {request.input_layouts.begin(), request.input_layouts.end() - 1}});
+  const LayoutPtr& layout = choice.output_layouts[0];  // y is wanted in that of dx
+  const auto bytes = bytes_in(request.graph.type(request.node.outputs[0]), layout);
+  choice.kernel = std::make_unique<CutKernel>(std::move(choice.kernel), static_cast<int64_t>(bytes / sizeof(float)));
+  choice.input_layouts.push_back(layout);
+  choice.may_share.clear();
+  return choice;
+}
+
 // Window i of `out` over `in`, as PyTorch cuts it.
 struct Cut {
   int64_t begin, end;
@@ -149,13 +186,15 @@ KernelChoice select_max_pool2d(const CpuDevice& device, const KernelRequest& req
   return choice;
 }
 KernelChoice select_max_pool2d_gradient(const CpuDevice& device, const KernelRequest& request) {
-  return backward(device, request, dnnl::algorithm::pooling_max);
+  return choose_gradient(request, 2,
+                         [&](const KernelRequest& r) { return backward(device, r, dnnl::algorithm::pooling_max); });
 }
 KernelChoice select_avg_pool2d(const CpuDevice& device, const KernelRequest& request) {
   return forward(device, request, average_algorithm(request.node));
 }
 KernelChoice select_avg_pool2d_gradient(const CpuDevice& device, const KernelRequest& request) {
-  return backward(device, request, average_algorithm(request.node));
+  return choose_gradient(request, 1,
+                         [&](const KernelRequest& r) { return backward(device, r, average_algorithm(r.node)); });
 }
 
 // x [n][c_blocks][h, w][block] -> y with the same blocks.
@@ -191,7 +230,9 @@ KernelChoice select_adaptive_avg_pool2d(const CpuDevice&, const KernelRequest& r
   return choice;
 }
 
-KernelChoice select_adaptive_avg_pool2d_gradient(const CpuDevice&, const KernelRequest& request) {
+namespace {
+
+KernelChoice adaptive_backward(const KernelRequest& request) {
   const TensorType &dy = request.graph.type(request.node.inputs[0]), &dx = request.graph.type(request.node.outputs[0]);
   LayoutPtr dy_layout = request.input_layouts[0];
   if (!image_view(dy, dy_layout)) dy_layout = nullptr;
@@ -221,6 +262,12 @@ KernelChoice select_adaptive_avg_pool2d_gradient(const CpuDevice&, const KernelR
   KernelChoice choice = uniform_choice(request, dy_layout, "cpu:adaptive_avg_pool2d_gradient", make_kernel(body));
   choice.output_layouts = {dx_layout};
   return choice;
+}
+
+}  // namespace
+
+KernelChoice select_adaptive_avg_pool2d_gradient(const CpuDevice&, const KernelRequest& request) {
+  return choose_gradient(request, 1, adaptive_backward);
 }
 
 }  // namespace troika::cpu

@@ -8,16 +8,26 @@ namespace {
 
 constexpr int kAhead = 4;  // pixels of a window's row that are loaded together
 
+// Rounds a gradient, and applies that of the ReLU that made y, unless y is null. NaN lets it pass.
+template <typename T, int V>
+__device__ inline Pack<T, V> rounded_gradient(const float (&sum)[V], const Pack<T, V>* y) {
+  Pack<T, V> result, relu = {};
+  if (y) relu = *y;
+#pragma unroll
+  for (int v = 0; v < V; ++v) result.v[v] = from_float<T>(y && to_float(relu.v[v]) <= 0 ? 0 : sum[v]);
+  return result;
+}
+
 // Places of maxima are those in the window, padding included.
 template <typename T, int V, typename P>
 __global__ void __launch_bounds__(kThreads)
     max_pool_kernel(const Pack<T, V>* x, Pack<T, V>* y, Pack<P, V>* places, Windows w) {
-  const int image = w.h.in * w.w.in * w.packs, out_image = w.h.out * w.w.out * w.packs;
+  const int image = w.h.in * w.w.in * w.packs.by(), out_image = w.h.out * w.w.out * w.packs.by();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= out_image) return;
-  const Place to(i, w.packs, w.w.out);
+  const Place to(i, w.packs, w.out_columns);
   const Span rows = w.h.covered(to.row), columns = w.w.covered(to.column);
-  const int top = to.row * w.h.stride - w.h.padding, left = to.column * w.w.stride - w.w.padding;
+  const int top = to.row * w.h.stride.by() - w.h.padding, left = to.column * w.w.stride.by() - w.w.padding;
   for (int64_t n = blockIdx.y; n < w.samples; n += gridDim.y) {
     const Pack<T, V>* from = x + n * image + to.pack;
     // Among equal numbers the first counts, among NaNs the last, as in PyTorch.
@@ -31,7 +41,7 @@ __global__ void __launch_bounds__(kThreads)
     for (int row = rows.begin; row < rows.end; ++row)
       for (int column = columns.begin; column < columns.end; column += kAhead) {
         LoadedPacks<Pack<T, V>, kAhead> loaded;
-        loaded.load(from, (row * w.w.in + column) * w.packs, w.packs, columns.end - column);
+        loaded.load(from, (row * w.w.in + column) * w.packs.by(), w.packs.by(), columns.end - column);
 #pragma unroll
         for (int k = 0; k < kAhead; ++k) {
           if (column + k >= columns.end) break;
@@ -54,31 +64,28 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <typename T, int V, typename P>
-__global__ void __launch_bounds__(kThreads)
-    max_pool_gradient_kernel(const Pack<P, V>* places, const Pack<T, V>* dy, Pack<T, V>* dx, Windows w) {
-  const int image = w.h.in * w.w.in * w.packs, out_image = w.h.out * w.w.out * w.packs;
+__global__ void __launch_bounds__(kThreads) max_pool_gradient_kernel(const Pack<P, V>* places, const Pack<T, V>* dy,
+                                                                     const Pack<T, V>* y, Pack<T, V>* dx, Windows w) {
+  const int image = w.h.in * w.w.in * w.packs.by(), out_image = w.h.out * w.w.out * w.packs.by();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= image) return;
-  const Place to(i, w.packs, w.w.in);
+  const Place to(i, w.packs, w.in_columns);
   const Span rows = w.h.windows(to.row), columns = w.w.windows(to.column);
   for (int64_t n = blockIdx.y; n < w.samples; n += gridDim.y) {
     const int64_t at = n * out_image + to.pack;
     float sum[V] = {};
     for (int row = rows.begin; row < rows.end; ++row)
       for (int column = columns.begin; column < columns.end; ++column) {
-        const int window = (row * w.w.out + column) * w.packs;
+        const int window = (row * w.w.out + column) * w.packs.by();
         const Pack<P, V> where = places[at + window];
         const Pack<T, V> d = dy[at + window];
-        const int here =
-            (to.row + w.h.padding - row * w.h.stride) * w.w.kernel + to.column + w.w.padding - column * w.w.stride;
+        const int here = (to.row + w.h.padding - row * w.h.stride.by()) * w.w.kernel + to.column + w.w.padding -
+                         column * w.w.stride.by();
 #pragma unroll
         for (int v = 0; v < V; ++v)
           if (static_cast<int>(where.v[v]) == here) sum[v] += to_float(d.v[v]);
       }
-    Pack<T, V> result;
-#pragma unroll
-    for (int v = 0; v < V; ++v) result.v[v] = from_float<T>(sum[v]);
-    dx[n * image + i] = result;
+    dx[n * image + i] = rounded_gradient(sum, y ? y + n * image + i : nullptr);
   }
 }
 
@@ -86,9 +93,9 @@ __global__ void __launch_bounds__(kThreads)
 template <typename T, int V, int kDown, int kAcross>
 __global__ void __launch_bounds__(kThreads) average_kernel(const Pack<T, V>* x, Pack<T, V>* y, Windows w) {
   constexpr int kShare = kDown * kAcross;
-  const int image = w.h.in * w.w.in * w.packs, out_image = w.h.out * w.w.out * w.packs;
+  const int image = w.h.in * w.w.in * w.packs.by(), out_image = w.h.out * w.w.out * w.packs.by();
   const int own = blockIdx.x * blockDim.x + threadIdx.x, i = min(own, out_image - 1);
-  const Place to(i, w.packs, w.w.out);
+  const Place to(i, w.packs, w.out_columns);
   const Span rows = w.h.covered(to.row), columns = w.w.covered(to.column);
   const int down = threadIdx.y / kAcross, across = threadIdx.y % kAcross;
   for (int64_t n = blockIdx.y; n < w.samples; n += gridDim.y) {
@@ -98,7 +105,7 @@ __global__ void __launch_bounds__(kThreads) average_kernel(const Pack<T, V>* x, 
       for (int column = columns.begin + across; column < columns.end; column += kAhead * kAcross) {
         const int left = (columns.end - column - 1) / kAcross + 1;
         LoadedPacks<Pack<T, V>, kAhead> loaded;
-        loaded.load(from, (row * w.w.in + column) * w.packs, kAcross * w.packs, left);
+        loaded.load(from, (row * w.w.in + column) * w.packs.by(), kAcross * w.packs.by(), left);
 #pragma unroll
         for (int k = 0; k < kAhead; ++k) {
           if (k >= left) break;
@@ -130,28 +137,50 @@ __global__ void __launch_bounds__(kThreads) average_kernel(const Pack<T, V>* x, 
 }
 
 template <typename T, int V>
-__global__ void __launch_bounds__(kThreads) average_gradient_kernel(const Pack<T, V>* dy, Pack<T, V>* dx, Windows w) {
-  const int image = w.h.in * w.w.in * w.packs, out_image = w.h.out * w.w.out * w.packs;
+__global__ void __launch_bounds__(kThreads)
+    average_gradient_kernel(const Pack<T, V>* dy, const Pack<T, V>* y, Pack<T, V>* dx, Windows w) {
+  const int image = w.h.in * w.w.in * w.packs.by(), out_image = w.h.out * w.w.out * w.packs.by();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= image) return;
-  const Place to(i, w.packs, w.w.in);
+  const Place to(i, w.packs, w.in_columns);
   const Span rows = w.h.windows(to.row), columns = w.w.windows(to.column);
-  for (int64_t n = blockIdx.y; n < w.samples; n += gridDim.y) {
+  const int64_t step = gridDim.y;
+  if (rows.size() == 1 && columns.size() == 1) {  // the rule: then the weight is the same for all samples
+    const float weight = w.weight(w.h.covered(rows.begin), w.w.covered(columns.begin));
+    const int window = (rows.begin * w.w.out + columns.begin) * w.packs.by() + to.pack;
+    for (int64_t n = blockIdx.y; n < w.samples; n += kAhead * step) {
+      int left = 0;
+#pragma unroll
+      for (int k = 0; k < kAhead; ++k) left += n + k * step < w.samples ? 1 : 0;
+      LoadedPacks<Pack<T, V>, kAhead> loaded, relus;
+      loaded.load(dy, n * out_image + window, step * out_image, left);
+      if (y) relus.load(y, n * image + i, step * image, left);
+#pragma unroll
+      for (int k = 0; k < kAhead; ++k) {
+        if (k >= left) break;
+        const Pack<T, V> p = loaded[k];
+        float sum[V];
+#pragma unroll
+        for (int v = 0; v < V; ++v) sum[v] = weight * to_float(p.v[v]);
+        const Pack<T, V> relu = y ? relus[k] : Pack<T, V>{};
+        dx[(n + k * step) * image + i] = rounded_gradient(sum, y ? &relu : nullptr);
+      }
+    }
+    return;
+  }
+  for (int64_t n = blockIdx.y; n < w.samples; n += step) {
     const Pack<T, V>* from = dy + n * out_image + to.pack;
     float sum[V] = {};
     for (int row = rows.begin; row < rows.end; ++row) {
       const Span covered_rows = w.h.covered(row);
       for (int column = columns.begin; column < columns.end; ++column) {
         const float weight = w.weight(covered_rows, w.w.covered(column));
-        const Pack<T, V> p = from[(row * w.w.out + column) * w.packs];
+        const Pack<T, V> p = from[(row * w.w.out + column) * w.packs.by()];
 #pragma unroll
         for (int v = 0; v < V; ++v) sum[v] += weight * to_float(p.v[v]);
       }
     }
-    Pack<T, V> result;
-#pragma unroll
-    for (int v = 0; v < V; ++v) result.v[v] = from_float<T>(sum[v]);
-    dx[n * image + i] = result;
+    dx[n * image + i] = rounded_gradient(sum, y ? y + n * image + i : nullptr);
   }
 }
 
@@ -179,7 +208,7 @@ template <typename T, int V, typename P>
 std::unique_ptr<Kernel> make_max_pool(const CudaDevice& device, const Windows& w) {
   return make_kernel(device, [w](const Arguments& a, cudaStream_t stream) {
     using Images = Pack<T, V>;
-    const int64_t packs = int64_t{w.h.out} * w.w.out * w.packs;
+    const int64_t packs = int64_t{w.h.out} * w.w.out * w.packs.by();
     const dim3 block = block_of(packs, 1);
     max_pool_kernel<T, V, P><<<grid_of(packs, block, w.samples), block, 0, stream>>>(a.in<Images>(0), a.out<Images>(0),
                                                                                      a.out<Pack<P, V>>(1), w);
@@ -190,10 +219,10 @@ template <typename T, int V, typename P>
 std::unique_ptr<Kernel> make_max_pool_gradient(const CudaDevice& device, const Windows& w) {
   return make_kernel(device, [w](const Arguments& a, cudaStream_t stream) {
     using Images = Pack<T, V>;
-    const int64_t packs = int64_t{w.h.in} * w.w.in * w.packs;
+    const int64_t packs = int64_t{w.h.in} * w.w.in * w.packs.by();
     const dim3 block = block_of(packs, 1);
     max_pool_gradient_kernel<T, V, P><<<grid_of(packs, block, w.samples), block, 0, stream>>>(
-        a.in<Pack<P, V>>(0), a.in<Images>(1), a.out<Images>(0), w);
+        a.in<Pack<P, V>>(0), a.in<Images>(1), a.inputs.size() > 2 ? a.in<Images>(2) : nullptr, a.out<Images>(0), w);
   });
 }
 
@@ -205,7 +234,7 @@ std::unique_ptr<Kernel> make_average(const CudaDevice& device, const Windows& w)
   const bool shares = window >= 2 * kDown * kAcross;
   return make_kernel(device, [w, shares](const Arguments& a, cudaStream_t stream) {
     using Images = Pack<T, V>;
-    const int64_t packs = int64_t{w.h.out} * w.w.out * w.packs;
+    const int64_t packs = int64_t{w.h.out} * w.w.out * w.packs.by();
     const dim3 block = block_of(packs, shares ? kDown * kAcross : 1), grid = grid_of(packs, block, w.samples);
     const auto kernel = shares ? average_kernel<T, V, kDown, kAcross> : average_kernel<T, V, 1, 1>;
     kernel<<<grid, block, 0, stream>>>(a.in<Images>(0), a.out<Images>(0), w);
@@ -216,10 +245,10 @@ template <typename T, int V>
 std::unique_ptr<Kernel> make_average_gradient(const CudaDevice& device, const Windows& w) {
   return make_kernel(device, [w](const Arguments& a, cudaStream_t stream) {
     using Images = Pack<T, V>;
-    const int64_t packs = int64_t{w.h.in} * w.w.in * w.packs;
+    const int64_t packs = int64_t{w.h.in} * w.w.in * w.packs.by();
     const dim3 block = block_of(packs, 1);
-    average_gradient_kernel<T, V>
-        <<<grid_of(packs, block, w.samples), block, 0, stream>>>(a.in<Images>(0), a.out<Images>(0), w);
+    average_gradient_kernel<T, V><<<grid_of(packs, block, w.samples), block, 0, stream>>>(
+        a.in<Images>(0), a.inputs.size() > 1 ? a.in<Images>(1) : nullptr, a.out<Images>(0), w);
   });
 }
 

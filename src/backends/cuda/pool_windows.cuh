@@ -2,6 +2,7 @@
 // channels of one pixel.
 #pragma once
 
+#include "backends/cuda/divisor.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/pack_width.cuh"
@@ -17,12 +18,13 @@ struct Span {
 // Windows along the height or the width of an image: they slide, or, if `kernel` is 0, cut the axis
 // into `out` parts.
 struct Axis {
-  int in, out, kernel, stride, padding;
+  int in, out, kernel, padding;
+  Divisor stride;
 
   // Returns the span of window `i`, without padding.
   __device__ Span covered(int i) const {
     if (kernel == 0) return cut(i, in, out);
-    const int begin = i * stride - padding;
+    const int begin = i * stride.by() - padding;
     return {max(begin, 0), min(begin + kernel, in)};
   }
 
@@ -31,7 +33,7 @@ struct Axis {
   __device__ Span windows(int i) const {
     if (kernel == 0) return cut(i, out, in);
     const int place = i + padding;  // in a window that begins at 0
-    return {place < kernel ? 0 : (place - kernel) / stride + 1, min(place / stride + 1, out)};
+    return {place < kernel ? 0 : stride.divide(place - kernel) + 1, min(stride.divide(place) + 1, out)};
   }
 
  private:
@@ -41,7 +43,8 @@ struct Axis {
 
 struct Windows {
   Axis h, w;
-  int packs;            // of a pixel
+  Divisor packs;  // of a pixel
+  Divisor in_columns, out_columns;
   bool counts_padding;  // in a mean
   int64_t samples;
 
@@ -53,8 +56,12 @@ struct Windows {
 // The pack, column and row of an image's pack `i`.
 struct Place {
   int pack, column, row;
-  __device__ Place(int i, int packs, int columns)
-      : pack(i % packs), column(i / packs % columns), row(i / packs / columns) {}
+  __device__ Place(int i, const Divisor& packs, const Divisor& columns) {
+    const int pixel = packs.divide(i);
+    pack = i - pixel * packs.by();
+    row = columns.divide(pixel);
+    column = pixel - row * columns.by();
+  }
 };
 
 // Blocks of threads for an image's `packs`, each of which `shared_by` threads make, and a grid of
@@ -81,10 +88,12 @@ inline Windows windows_of(const Node& node, const Shape& x, const Shape& y, int 
     if (!node.attributes.has("kernel")) continue;
     const Window window = Window::of(node);
     axes[i]->kernel = static_cast<int>(window.kernel[i]);
-    axes[i]->stride = static_cast<int>(window.stride[i]);
+    axes[i]->stride = Divisor(static_cast<int>(window.stride[i]));
     axes[i]->padding = static_cast<int>(window.padding[i]);
   }
-  w.packs = static_cast<int>(x[1] / pack);
+  w.packs = Divisor(static_cast<int>(x[1] / pack));
+  w.in_columns = Divisor(w.w.in);
+  w.out_columns = Divisor(w.w.out);
   w.counts_padding = node.attributes.flag("count_include_pad");
   w.samples = x[0];
   return w;

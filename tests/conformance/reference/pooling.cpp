@@ -55,11 +55,18 @@ void max_pool2d(const Node& node, const ReferenceInputs& in, const ReferenceOutp
       &window);
 }
 
+// The gradient of the ReLU that made y, if there is one. NaN lets it pass.
+void apply_relu(const Array* y, Array& dx) {
+  for (int64_t i = 0; y && i < dx.elements(); ++i)
+    if ((*y)[i] <= 0) dx[i] = 0;
+}
+
 void max_pool2d_gradient(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const Array &indices = *in[0], &dy = *in[1];
   Array& dx = *out[0];
   const int64_t image = dx.shape[2] * dx.shape[3], windows = dy.shape[2] * dy.shape[3];
   for (int64_t i = 0; i < dy.elements(); ++i) dx[i / windows * image + static_cast<int64_t>(indices[i])] += dy[i];
+  apply_relu(in.size() > 2 ? in[2] : nullptr, dx);
 }
 
 // Returns the weight of each covered element of a window.
@@ -97,6 +104,7 @@ void avg_pool2d(const Node& node, const ReferenceInputs& in, const ReferenceOutp
 void avg_pool2d_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const Window window = Window::of(node);
   average_gradient(node, *in[0], *out[0], &window);
+  apply_relu(in.size() > 1 ? in[1] : nullptr, *out[0]);
 }
 
 void adaptive_avg_pool2d(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
@@ -105,6 +113,7 @@ void adaptive_avg_pool2d(const Node& node, const ReferenceInputs& in, const Refe
 
 void adaptive_avg_pool2d_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   average_gradient(node, *in[0], *out[0], nullptr);
+  apply_relu(in.size() > 1 ? in[1] : nullptr, *out[0]);
 }
 
 }  // namespace
