@@ -104,6 +104,10 @@ BackendSettings read_backends(const troika_context_options& o) {
       read_folder("options.cache_folder", o.cache_folder, "TROIKA_CACHE_DIR", o.use_environment ? cache_folder() : "");
   if (settings.cache_folder.empty() && !o.cache_folder) settings.cache_folder = user_cache_folder();
   if (!settings.cache_folder.starts_with('/')) settings.cache_folder.clear();
+  if (const std::string own = o.use_environment ? own_kernels() : ""; !own.empty()) {
+    if (own != "0" && own != "1") refuse_options("TROIKA_OWN_KERNELS is '", printable(own), "', needs 0 or 1");
+    settings.has_own_kernels = own == "1";
+  }
   return settings;
 }
 

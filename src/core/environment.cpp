@@ -44,6 +44,8 @@ std::string backend_folder() { return find_trusted_variable("TROIKA_BACKEND_DIR"
 
 std::string cache_folder() { return read_variable("TROIKA_CACHE_DIR"); }
 
+std::string own_kernels() { return read_variable("TROIKA_OWN_KERNELS"); }
+
 std::string user_cache_folder() {
 #ifdef _WIN32
   if (const std::string folder = read_variable("LOCALAPPDATA"); !folder.empty()) return folder + "\\troika";
@@ -57,8 +59,6 @@ std::string log_levels() { return read_variable("TROIKA_LOG"); }
 
 std::string dumped_pass() { return read_variable("TROIKA_DUMP"); }
 
-std::optional<std::string> launcher_variable(const std::string& name) {
-  return find_trusted_variable(name.c_str());
-}
+std::optional<std::string> launcher_variable(const std::string& name) { return find_trusted_variable(name.c_str()); }
 
 }  // namespace troika

@@ -68,7 +68,8 @@ TEST_F(ContextApi, refuses_topics_and_folders_that_are_none) {
 }
 
 TEST_F(ContextApi, reads_its_environment_only_if_it_is_asked_to) {
-  const EnvironmentGuard folder("TROIKA_BACKEND_DIR"), levels("TROIKA_LOG"), dump("TROIKA_DUMP");
+  const EnvironmentGuard folder("TROIKA_BACKEND_DIR"), levels("TROIKA_LOG"), dump("TROIKA_DUMP"),
+      own_kernels("TROIKA_OWN_KERNELS");
   set_variable("TROIKA_BACKEND_DIR", "nowhere");
   set_variable("TROIKA_LOG", "nothing");
   set_variable("TROIKA_DUMP", "fuse");
@@ -106,6 +107,10 @@ TEST_F(ContextApi, reads_its_environment_only_if_it_is_asked_to) {
   expect_refused(troika_context_create(&options, &context, &error_), kInvalid,
                  "TROIKA_BACKEND_DIR is 'nowhere', needs an absolute path");
   set_variable("TROIKA_BACKEND_DIR", "/nowhere");
+  set_variable("TROIKA_OWN_KERNELS", "none");
+  expect_refused(troika_context_create(&options, &context, &error_), kInvalid,
+                 "TROIKA_OWN_KERNELS is 'none', needs 0 or 1");
+  set_variable("TROIKA_OWN_KERNELS", "0");
   const auto all = lines_of(options);
   EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](auto& line) { return line.starts_with("plan: pass rebatch"); }));
   EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](auto& line) { return line == "plan: graph \"mlp\" {"; }));

@@ -16,7 +16,8 @@ TEST(Environment, ReadsItsVariablesAndIsEmptyWhereNoneIsSet) {
   };
   for (const auto& [name, read] :
        {Variable{"TROIKA_DUMP", dumped_pass}, Variable{"TROIKA_LOG", log_levels},
-        Variable{"TROIKA_BACKEND_DIR", backend_folder}, Variable{"TROIKA_CACHE_DIR", cache_folder}}) {
+        Variable{"TROIKA_BACKEND_DIR", backend_folder}, Variable{"TROIKA_CACHE_DIR", cache_folder},
+        Variable{"TROIKA_OWN_KERNELS", own_kernels}}) {
     const EnvironmentGuard guard(name);
     set_variable(name, nullptr);
     EXPECT_EQ(read(), "") << name;

@@ -12,6 +12,7 @@
 
 #include "hopper_faults.h"
 #include "kernel_faults.h"
+#include "support/environment_guard.h"
 #include "support/temp_directory.h"
 
 namespace troika::test {
@@ -200,6 +201,16 @@ TEST_F(WrongKernel, is_none_of_a_linear_layer_of_few_outputs) {
   EXPECT_NE(trained.plan.find("cuda:own:few_outputs1"), std::string::npos) << trained.plan;
   EXPECT_LT(distance(trained.linear_gradient, on_cpu.linear_gradient), 5e-2);
   EXPECT_LT(distance(trained.linear_bias_gradient, on_cpu.linear_bias_gradient), 5e-2);
+}
+
+TEST_F(WrongKernel, is_left_out_on_request) {
+  const EnvironmentGuard guard("TROIKA_OWN_KERNELS");
+  set_variable("TROIKA_OWN_KERNELS", "0");
+  spoil_products(true);
+  const Trained trained = train();
+  EXPECT_TRUE(trained.warnings.empty()) << trained.warnings.front();
+  for (const char* own : {"cuda:own:hopper", "few_outputs", "_merged", "_summed"})
+    EXPECT_EQ(trained.plan.find(own), std::string::npos) << own << trained.plan;
 }
 
 TEST_F(WrongKernel, of_a_linear_layer_is_struck_out_and_changes_no_result) {

@@ -26,7 +26,8 @@ std::string cudnn_text(size_t version) { return text(version / 10000, '.', versi
 
 class CudaBackend : public Backend {
  public:
-  CudaBackend(int count, std::string cache_folder) : count_(count), cache_folder_(std::move(cache_folder)) {}
+  CudaBackend(int count, const BackendSettings& settings)
+      : count_(count), cache_folder_(settings.cache_folder), has_own_kernels_(settings.has_own_kernels) {}
   DeviceKind kind() const override { return DeviceKind::cuda; }
   int device_count() const override { return count_; }
 
@@ -52,7 +53,7 @@ class CudaBackend : public Backend {
       throw Error(Status::device_unavailable,
                   text("device cuda:", index, ": ", properties.name, " has compute capability ", properties.major, '.',
                        properties.minor, ", need ", kLeastMajor, ".0 or later"));
-    return std::make_shared<CudaDevice>(index, plans_of(properties.name));
+    return std::make_shared<CudaDevice>(index, plans_of(properties.name), has_own_kernels_);
   }
 
   std::vector<const TransportDef*> transports() const override { return {&gpu_transport}; }
@@ -78,6 +79,7 @@ class CudaBackend : public Backend {
 
   const int count_;
   const std::string cache_folder_;
+  const bool has_own_kernels_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::shared_ptr<PlanCache>> plans_;
 };
@@ -87,8 +89,7 @@ class CudaBackend : public Backend {
 std::string library_versions() {
   const size_t cublas = cublasLtGetVersion();
   return text("CUDA ", version_text(CUDART_VERSION), ", cuDNN ", cudnn_text(cudnnGetVersion()), ", cuBLASLt ",
-              cublas / 10000, '.', cublas / 100 % 100, '.', cublas % 100, ", built for NCCL ",
-              built_nccl_version());
+              cublas / 10000, '.', cublas / 100 % 100, '.', cublas % 100, ", built for NCCL ", built_nccl_version());
 }
 
 std::unique_ptr<Backend> create_cuda_backend(const BackendSettings& settings, std::string& reason) {
@@ -116,7 +117,7 @@ std::unique_ptr<Backend> create_cuda_backend(const BackendSettings& settings, st
     reason = text("there is no NVIDIA GPU: ", status == cudaSuccess ? "none is visible" : cudaGetErrorString(status));
     return nullptr;
   }
-  return std::make_unique<CudaBackend>(count, settings.cache_folder);
+  return std::make_unique<CudaBackend>(count, settings);
 }
 
 }  // namespace troika::cuda

@@ -18,8 +18,11 @@ namespace troika::cuda {
 
 CudaDevice::CudaDevice(int index, PlanOnly) : index_(index), plans_(std::make_shared<PlanCache>()) {}
 
-CudaDevice::CudaDevice(int index, std::shared_ptr<PlanCache> plans)
-    : index_(index), context_(std::make_shared<PrimaryContext>(index)), plans_(std::move(plans)) {
+CudaDevice::CudaDevice(int index, std::shared_ptr<PlanCache> plans, bool has_own_kernels)
+    : index_(index),
+      has_own_kernels_(has_own_kernels),
+      context_(std::make_shared<PrimaryContext>(index)),
+      plans_(std::move(plans)) {
   const ContextGuard guard(*context_);
   const std::string what = text("device ", id());
   check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, index), what);
@@ -140,6 +143,7 @@ std::vector<Entry> list_kernels() {
 }  // namespace
 
 int64_t CudaDevice::rows_of_sums(const Graph& graph, const Node& node) const {
+  if (!has_own_kernels_) return 0;
   // By name: the plug-in has its own copy of the table of ops.
   const bool is_gradient = node.op->name == conv2d_input_gradient_op.name;
   const TensorType &x = graph.type(is_gradient ? node.outputs[0] : node.inputs[product::x]),

@@ -206,7 +206,8 @@ EngineLimits limits_of(const Problem& problem, bool is_measured = true) {
 
 bool FastestWay::is_large() const { return plan_ && plan_->workspace_bytes() > kLarge; }
 
-FastestWay::FastestWay(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways) {
+FastestWay::FastestWay(CudaDevice& device, const Problem& problem, std::vector<Way> ways) {
+  if (!device.has_own_kernels()) std::erase_if(ways, [](const Way& way) { return way.must_prove; });
   if (device.is_plan_only()) {
     if (!ways.empty()) way_.name = ways.front().name;
     return;

@@ -47,7 +47,7 @@ class FastestWay {
   // Takes the way that device.plans() remembers, else measures the ways now, on memory of its own.
   // A single way without a graph is taken as it is. UNSUPPORTED if no way is possible. On a device
   // for planning only, nothing is measured, and nothing can run.
-  FastestWay(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways);
+  FastestWay(CudaDevice& device, const Problem& problem, std::vector<Way> ways);
 
   // Lines for the log: the times of all ways, and the ways that were struck out.
   const std::vector<LogLine>& notes() const { return notes_; }
