@@ -140,6 +140,12 @@ class Device {
   virtual bool has_relu_mask([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& node) const {
     return false;
   }
+  // Whether the fastest kernel of this conv2d_weight_gradient returns 16 bits, so that its weights'
+  // gradient needs a pass that widens it. May measure kernels; appends what the log is to have.
+  virtual bool rounds_gradient([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& node,
+                               [[maybe_unused]] std::vector<LogLine>& notes) {
+    return false;
+  }
   // Returns the kernel for a node. UNSUPPORTED, naming op and device, if there is none.
   virtual KernelChoice select(const KernelRequest& request) = 0;
   // Returns a kernel with one input and one output that changes the layout.

@@ -76,9 +76,12 @@ std::vector<TensorType> infer_input_gradient(const OpInputs& in) {
 
 Cost input_gradient_cost(const OpInputs& in) { return {operations(in.shape(1), in.shape(0))}; }
 
+// The weight's gradient has dy's type if `rounded` is set.
 std::vector<TensorType> infer_weight_gradient(const OpInputs& in) {
   in.need_inputs(2, 2);
-  return product_weight_gradient_types(in, Shape(in.node.attributes.list("weight_shape")));
+  auto types = product_weight_gradient_types(in, Shape(in.node.attributes.list("weight_shape")));
+  if (in.node.attributes.flag("rounded")) types[weight_gradient::dweight].dtype = in.types[weight_gradient::dy].dtype;
+  return types;
 }
 
 Cost weight_gradient_cost(const OpInputs& in) {

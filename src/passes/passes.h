@@ -45,6 +45,12 @@ struct KernelsOfSums {
 };
 void fuse_sums(Graph& graph, const KernelsOfSums& kernels);
 
+// Widens gradients of weights to f32 by one node before their first reader, if the convolution's
+// kernel returns 16 bits: a launch for each is longer than its work. `rounds` returns whether it
+// does. To be run if nothing sums gradients, because a sum would wait for the last of them.
+using RoundsGradient = std::function<bool(const Graph&, const Node&)>;
+void fuse_widening(Graph& graph, const RoundsGradient& rounds);
+
 // Removes biases of convolutions that batch_norm2d subtracts again in training. To be run after
 // autodiff.
 void absorb_biases(Graph& graph);

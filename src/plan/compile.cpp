@@ -291,13 +291,32 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
   return graph;
 }
 
+namespace {
+
+// Fuses nodes as the device's kernels allow.
+void fuse_on_device(Graph& graph, const CompileRequest& r, Device& device, const Log& log) {
+  PassManager passes(graph, r.interruption, log);
+  passes.run("fuse_sums", [&](Graph& g) {
+    fuse_sums(g, {.rows = [&](const Graph& of, const Node& node) { return device.rows_of_sums(of, node); },
+                  .has_mask = [&](const Graph& of, const Node& node) { return device.has_relu_mask(of, node); }});
+  });
+  const auto rounds = [&](const Graph& of, const Node& node) {
+    r.interruption.check(kCompiling);
+    std::vector<LogLine> notes;
+    const bool is_rounded = device.rounds_gradient(of, node, notes);
+    for (const LogLine& note : notes) log.write(LogTopic::plan, note.level, note.text);
+    return is_rounded;
+  };
+  // Sums over ranks and late updates begin with the first gradients.
+  if (r.ranks == 1 && !r.spec.updates_late && r.form.part == StepForm::whole)
+    passes.run("fuse_widening", [&](Graph& g) { fuse_widening(g, rounds); });
+}
+
+}  // namespace
+
 Plan compile(const CompileRequest& r, Device& device, StateTable& state, const Log& log) {
   Graph graph = build_graph(r, log);
-  if (r.mode == Mode::train && r.spec.fuse)
-    PassManager(graph, r.interruption, log).run("fuse_sums", [&](Graph& g) {
-      fuse_sums(g, {.rows = [&](const Graph& of, const Node& node) { return device.rows_of_sums(of, node); },
-                    .has_mask = [&](const Graph& of, const Node& node) { return device.has_relu_mask(of, node); }});
-    });
+  if (r.mode == Mode::train && r.spec.fuse) fuse_on_device(graph, r, device, log);
   Plan plan = lower(graph, device, state, r.interruption, log);
   plan.compresses_gradients = r.spec.compresses_gradients;
   plan.is_late = !r.sum_order.empty();

@@ -3,6 +3,7 @@
 #include <troika/troika.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -120,21 +121,32 @@ double distance(const std::vector<float>& found, const std::vector<float>& expec
   return std::sqrt(difference / norm);
 }
 
-// Changes a file of engines to have an own kernel wherever it was measured, and returns at how many
-// problems.
-int choose(const char* kernel, const std::filesystem::path& folder) {
+// Changes files of engines by change_one(problem, engine), which returns whether it has changed the
+// engine. Returns how many it has.
+template <typename ChangeOne>
+int change(const std::filesystem::path& folder, ChangeOne change_one) {
   int changed = 0;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     nlohmann::json engines;
     std::ifstream(file.path()) >> engines;
-    for (auto& [problem, engine] : engines.at("engines").items())
-      if (problem.ends_with(std::string(", or ") + kernel)) {
-        engine = kernel;
-        ++changed;
-      }
+    for (auto& [problem, engine] : engines.at("engines").items()) {
+      std::string changed_engine = engine;
+      if (!change_one(problem, changed_engine)) continue;
+      engine = changed_engine;
+      ++changed;
+    }
     std::ofstream(file.path()) << engines;
   }
   return changed;
+}
+
+// Has an own kernel wherever it was measured.
+int choose(const char* kernel, const std::filesystem::path& folder) {
+  return change(folder, [&](const std::string& problem, std::string& engine) {
+    const bool is_changed = problem.ends_with(std::string(", or ") + kernel);
+    if (is_changed) engine = kernel;
+    return is_changed;
+  });
 }
 
 class WrongKernel : public testing::Test {
@@ -211,6 +223,28 @@ TEST_F(WrongKernel, is_left_out_on_request) {
   EXPECT_TRUE(trained.warnings.empty()) << trained.warnings.front();
   for (const char* own : {"cuda:own:hopper", "few_outputs", "_merged", "_summed"})
     EXPECT_EQ(trained.plan.find(own), std::string::npos) << own << trained.plan;
+}
+
+// Gradients of weights that cuDNN returns in 16 bits are widened together, and then are still
+// numbers of 16 bits.
+TEST_F(WrongKernel, is_none_that_widens_gradients) {
+  const TempDirectory folder;
+  const troika_device gpu{TROIKA_DEVICE_CUDA, 0};
+  train(gpu, folder.path().string());
+  EXPECT_EQ(change(folder.path(),
+                   [](const std::string& problem, std::string& engine) {
+                     const bool is_changed = problem.starts_with("conv2d_weight_gradient ");
+                     if (is_changed) engine = "rounded:eng0";
+                     return is_changed;
+                   }),
+            1);
+  const Trained trained = train(gpu, folder.path().string()), on_cpu = train({TROIKA_DEVICE_CPU, 0});
+  EXPECT_NE(trained.plan.find("cast_all 'gradients' by cuda:own:bf16_to_f32_all"), std::string::npos) << trained.plan;
+  EXPECT_LT(distance(trained.gradient, on_cpu.gradient), 5e-2);
+  EXPECT_TRUE(std::all_of(trained.gradient.begin(), trained.gradient.end(),
+                          [](float g) { return (std::bit_cast<uint32_t>(g) & 0xffff) == 0; }));
+  EXPECT_TRUE(std::any_of(trained.linear_gradient.begin(), trained.linear_gradient.end(),
+                          [](float g) { return (std::bit_cast<uint32_t>(g) & 0xffff) != 0; }));
 }
 
 TEST_F(WrongKernel, of_a_linear_layer_is_struck_out_and_changes_no_result) {

@@ -10,6 +10,8 @@
 #include "backends/cuda/fastest_way.h"
 #include "backends/cuda/hopper/ways.h"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/plan_cache.h"
+#include "backends/cuda/rounded_gradient.h"
 #include "backends/cuda/small_ways.h"
 #include "backends/cuda/stem_conv2d.h"
 #include "backends/cuda/stem_mma.h"
@@ -19,6 +21,8 @@
 
 namespace troika::cuda {
 namespace {
+
+constexpr const char* kRounded = "rounded";  // the way of weight gradients in 16 bits
 
 // Above so many operations the direct kernels are not worth a try. With groups cuDNN may be slow.
 bool are_too_many(double operations, const Convolution& v) { return operations > (v.groups > 1 ? 1e9 : 1e8); }
@@ -225,6 +229,100 @@ KernelChoice select_conv_transpose2d(CudaDevice& device, const KernelRequest& re
   return select_conv2d_input_gradient(device, request);
 }
 
+namespace {
+
+// A weight gradient's problem and ways. Tensors: x, dy, dweights in f32, and the bias's gradient if
+// there is one. Scratch comes last: a way's own, then that of the bias's sums. If `is_rounded`, the
+// third one has x's type.
+struct WeightGradient {
+  Problem problem;
+  std::vector<Way> ways;
+};
+
+WeightGradient weight_gradient_of(CudaDevice& device, const KernelRequest& request, const Convolution& v,
+                                  bool is_rounded) {
+  const Node& node = request.node;
+  const DType dtype = input_type(request, weight_gradient::x).dtype;
+  const bool bias = node.outputs.size() > 1;
+  const int64_t elements = v.weight_elements();
+  const size_t scratch_place = bias ? 4 : 3, sums_bytes = bias ? sum_rows_scratch_bytes(dtype, v.pixels(), v.k) : 0;
+  WeightGradient made;
+  auto& [problem, ways] = made;
+  problem = problem_of(device, request, v, dtype);
+  problem.tensors =
+      types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], bias ? node.outputs[1] : kNoValue});
+  problem.tensors[weight_gradient::kInputs].dtype = is_rounded ? dtype : DType::f32;
+  if (bias) problem.outputs.push_back({.place = 3});
+  // Lets a way compute the bias's gradient too, after its own work, which has the scratch at place
+  // 3.
+  const auto with_bias = [=](Way way) {
+    if (!bias) return way;
+    const size_t own_bytes = (way.scratch_bytes + 15) / 16 * 16;
+    way.launch = [=, launch = std::move(way.launch)](void* const* t, cudaStream_t stream) {
+      auto* const scratch = own_bytes + sums_bytes > 0 ? static_cast<std::byte*>(t[scratch_place]) : nullptr;
+      if (launch) launch(std::array<void*, 4>{t[0], t[1], t[2], scratch}.data(), stream);
+      sum_rows(dtype, t[1], static_cast<float*>(t[3]), v.pixels(), v.k, scratch + own_bytes, stream);
+    };
+    way.scratch_bytes = own_bytes + sums_bytes;
+    return way;
+  };
+  if (is_rounded) {
+    problem.text += ", rounded";
+    ways.push_back(with_bias({.name = "", .describe = weight_gradient_graph(v, dtype, dtype, 3)}));
+    return made;
+  }
+  const auto convert = [=](void* const* t, cudaStream_t stream) {
+    widen(dtype, t[3], static_cast<float*>(t[2]), elements, stream);
+  };
+  const auto direct = [=](void* const* t, cudaStream_t stream) {
+    direct_conv2d_weight_gradient(dtype, v, t[0], t[1], static_cast<float*>(t[2]), stream);
+  };
+  if (has_graph(v)) {
+    ways.push_back(with_bias({.name = "", .describe = weight_gradient_graph(v, dtype, DType::f32, 3)}));
+    constexpr double kHandicap = 1.25;
+    if (dtype != DType::f32)
+      ways.push_back(
+          with_bias({.name = kRounded,
+                     .describe = weight_gradient_graph(v, dtype, dtype, static_cast<int64_t>(scratch_place) + 1),
+                     .launch = convert,
+                     .scratch_bytes = static_cast<size_t>(elements) * size_of(dtype),
+                     .handicap = kHandicap}));
+  }
+  const std::vector<Way> on_hopper = hopper::conv2d_weight_gradient_ways(device, dtype, v, problem.what);
+  for (const Way& way : on_hopper) ways.push_back(with_bias(way));
+  if (on_hopper.empty()) {
+    const std::vector<Way> small = small_weight_gradient_ways(device, dtype, v, bias);
+    if (bias && !small.empty()) problem.text += ", bias";  // else the bias does not decide
+    append(ways, small);
+  }
+  ways.push_back(
+      with_bias({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort_for_weights(v)}));
+  return made;
+}
+
+}  // namespace
+
+bool rounds_weight_gradient(CudaDevice& device, const Graph& graph, const Node& node, std::vector<LogLine>& notes) {
+  const KernelRequest request{graph, node, {}};
+  const TensorType &x = input_type(request, weight_gradient::x), &dy = input_type(request, weight_gradient::dy);
+  const Convolution v = Convolution::of(node, x.shape, dy.shape);
+  if (device.is_plan_only() || x.dtype == DType::f32 || is_stem(v) || !has_graph(v)) return false;
+  const WeightGradient wide = weight_gradient_of(device, request, v, false),
+                       rounded = weight_gradient_of(device, request, v, true);
+  auto chosen = FastestWay::remembered(device, wide.problem, wide.ways);
+  if (!chosen) {
+    const FastestWay measured(device, wide.problem, wide.ways);
+    notes.insert(notes.end(), measured.notes().begin(), measured.notes().end());
+    chosen = FastestWay::remembered(device, wide.problem, wide.ways);
+  }
+  const std::string prefix = text(kRounded, ':');
+  if (!chosen || !chosen->starts_with(prefix)) return false;
+  // The same engine without its pass.
+  if (!FastestWay::remembered(device, rounded.problem, rounded.ways))
+    device.plans()->store(rounded.problem.text, chosen->substr(prefix.size()));
+  return true;
+}
+
 KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelRequest& request) {
   const TensorType &x = input_type(request, 0), &dy = input_type(request, 1);
   const Convolution v = Convolution::of(request.node, x.shape, dy.shape);
@@ -242,62 +340,16 @@ KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelReque
     return choice;
   }
 
-  // Tensors: x, dy, dweights in f32, and the bias's gradient if there is one. Scratch comes last: a
-  // way's own, then that of the bias's sums.
-  const int64_t elements = v.weight_elements();
-  const size_t scratch_place = bias ? 4 : 3, sums_bytes = bias ? sum_rows_scratch_bytes(dtype, v.pixels(), v.k) : 0;
-  // Lets a way compute the bias's gradient too, after its own work, which has the scratch at place
-  // 3.
-  const auto with_bias = [=](Way way) {
-    if (!bias) return way;
-    const size_t own_bytes = (way.scratch_bytes + 15) / 16 * 16;
-    way.launch = [=, launch = std::move(way.launch)](void* const* t, cudaStream_t stream) {
-      auto* const scratch = own_bytes + sums_bytes > 0 ? static_cast<std::byte*>(t[scratch_place]) : nullptr;
-      if (launch) launch(std::array<void*, 4>{t[0], t[1], t[2], scratch}.data(), stream);
-      sum_rows(dtype, t[1], static_cast<float*>(t[3]), v.pixels(), v.k, scratch + own_bytes, stream);
-    };
-    way.scratch_bytes = own_bytes + sums_bytes;
-    return way;
-  };
-  const auto convert = [=](void* const* t, cudaStream_t stream) {
-    widen(dtype, t[3], static_cast<float*>(t[2]), elements, stream);
-  };
-  const auto direct = [=](void* const* t, cudaStream_t stream) {
-    direct_conv2d_weight_gradient(dtype, v, t[0], t[1], static_cast<float*>(t[2]), stream);
-  };
-  Problem problem = problem_of(device, request, v, dtype);
-  std::vector<Way> ways;
-  if (has_graph(v)) {
-    ways.push_back(with_bias({.name = "", .describe = weight_gradient_graph(v, dtype, DType::f32, 3)}));
-    constexpr double kHandicap = 1.25;
-    if (dtype != DType::f32)
-      ways.push_back(with_bias({.name = "rounded",
-                                .describe = weight_gradient_graph(v, dtype, dtype, scratch_place + 1),
-                                .launch = convert,
-                                .scratch_bytes = static_cast<size_t>(elements) * size_of(dtype),
-                                .handicap = kHandicap}));
-  }
-  const std::vector<Way> on_hopper = hopper::conv2d_weight_gradient_ways(device, dtype, v, problem.what);
-  for (const Way& way : on_hopper) ways.push_back(with_bias(way));
-  if (on_hopper.empty()) {
-    const std::vector<Way> small = small_weight_gradient_ways(device, dtype, v, bias);
-    if (bias && !small.empty()) problem.text += ", bias";  // else the bias does not decide
-    append(ways, small);
-  }
-  ways.push_back(
-      with_bias({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort_for_weights(v)}));
-
-  const Node& node = request.node;
-  problem.tensors =
-      types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], bias ? node.outputs[1] : kNoValue});
-  if (bias) problem.outputs.push_back({.place = 3});
+  const auto [problem, ways] =
+      weight_gradient_of(device, request, v, output_type(request, weight_gradient::dweight).dtype != DType::f32);
   auto way = std::make_unique<FastestWay>(device, problem, ways);
   const std::string name = way->kernel_name();
   const std::vector<LogLine> notes = way->notes();
   const size_t scratch_bytes = way->scratch_bytes();
+  const size_t count = problem.tensors.size();
   auto kernel = make_kernel(device, [=, way = std::move(way)](const Arguments& a, cudaStream_t stream) {
     const std::array<void*, 4> tensors = {a.inputs[0], a.inputs[1], a.outputs[0], bias ? a.outputs[1] : nullptr};
-    way->run({tensors.data(), scratch_place}, a.scratch, stream);
+    way->run({tensors.data(), count}, a.scratch, stream);
   });
   KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
   choice.notes = notes;

@@ -8,6 +8,7 @@
 #include "backends/cuda/pinned_readback.h"
 #include "backends/cuda/plan_cache.h"
 #include "backends/cuda/ranged_kernel.h"
+#include "backends/cuda/rounded_gradient.h"
 #include "backends/cuda/stem_ways.h"
 #include "backends/kernel_list.h"
 #include "ops/batch_norm2d.h"
@@ -157,6 +158,10 @@ int64_t CudaDevice::rows_of_sums(const Graph& graph, const Node& node) const {
 bool CudaDevice::has_relu_mask(const Graph& graph, const Node& node) const {
   const TensorType& x = graph.type(node.inputs[batch_norm2d::x]);
   return size_of(x.dtype) == 2 && x.shape[1] % 8 == 0;
+}
+
+bool CudaDevice::rounds_gradient(const Graph& graph, const Node& node, std::vector<LogLine>& notes) {
+  return rounds_weight_gradient(*this, graph, node, notes);
 }
 
 KernelChoice CudaDevice::select(const KernelRequest& request) {

@@ -43,6 +43,7 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   std::unique_ptr<LaunchClock> create_clock(size_t launches) override;
   int64_t rows_of_sums(const Graph& graph, const Node& node) const override;
   bool has_relu_mask(const Graph& graph, const Node& node) const override;
+  bool rounds_gradient(const Graph& graph, const Node& node, std::vector<LogLine>& notes) override;
   KernelChoice select(const KernelRequest& request) override;
   KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) override;
 

@@ -202,12 +202,17 @@ EngineLimits limits_of(const Problem& problem, bool is_measured = true) {
   return {problem.tensor_cores, std::max(kLarge, 3 * tensors)};
 }
 
+// If the host wants no such kernels.
+void leave_out_unproven(const CudaDevice& device, std::vector<Way>& ways) {
+  if (!device.has_own_kernels()) std::erase_if(ways, [](const Way& way) { return way.must_prove; });
+}
+
 }  // namespace
 
 bool FastestWay::is_large() const { return plan_ && plan_->workspace_bytes() > kLarge; }
 
 FastestWay::FastestWay(CudaDevice& device, const Problem& problem, std::vector<Way> ways) {
-  if (!device.has_own_kernels()) std::erase_if(ways, [](const Way& way) { return way.must_prove; });
+  leave_out_unproven(device, ways);
   if (device.is_plan_only()) {
     if (!ways.empty()) way_.name = ways.front().name;
     return;
@@ -221,16 +226,22 @@ FastestWay::FastestWay(CudaDevice& device, const Problem& problem, std::vector<W
   measure(device, problem, ways);
 }
 
+std::optional<std::string> FastestWay::remembered(const CudaDevice& device, const Problem& problem,
+                                                  std::vector<Way> ways) {
+  leave_out_unproven(device, ways);
+  return device.plans()->find(remembered_as(problem, ways));
+}
+
 bool FastestWay::recall(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways) {
-  const auto remembered = device.plans()->find(remembered_as(problem, ways));
-  if (!remembered) return false;
+  const auto known = remembered(device, problem, ways);
+  if (!known) return false;
   for (const Way& way : ways) {
     const std::string prefix = text_of(way, "");
     if (!way.describe) {
-      if (*remembered != prefix) continue;
+      if (*known != prefix) continue;
     } else {
-      if (!remembered->starts_with(text(prefix, "eng"))) continue;
-      plan_ = CudnnPlan::build(device, way.describe, limits_of(problem), remembered->substr(prefix.size()));
+      if (!known->starts_with(text(prefix, "eng"))) continue;
+      plan_ = CudnnPlan::build(device, way.describe, limits_of(problem), known->substr(prefix.size()));
       if (!plan_) continue;
     }
     way_ = way;

@@ -49,6 +49,10 @@ class FastestWay {
   // for planning only, nothing is measured, and nothing can run.
   FastestWay(CudaDevice& device, const Problem& problem, std::vector<Way> ways);
 
+  // Returns what device.plans() remembers for the problem: the name of a way without a graph, an
+  // engine, or "NAME:ENGINE".
+  static std::optional<std::string> remembered(const CudaDevice& device, const Problem& problem, std::vector<Way> ways);
+
   // Lines for the log: the times of all ways, and the ways that were struck out.
   const std::vector<LogLine>& notes() const { return notes_; }
   // "cuda:cudnn:eng52_k2=3_k24=0", "cuda:own:direct", "cuda:cublaslt:algo66".

@@ -1,5 +1,5 @@
-// Which cuDNN engine was fastest for a problem: measured once, kept in a file that may move to a
-// machine with the same GPU.
+// Which kernel was fastest for a problem, such as an engine of cuDNN: measured once, kept in a file
+// that may move to a machine with the same GPU.
 #pragma once
 
 #include <map>
