@@ -40,7 +40,7 @@ bool is_worth_measuring(const Product& p) {
 // The ways of cuBLASLt. A launch has `count` tensors, and then scratch.
 std::vector<Way> cublaslt_ways(const CudaDevice& device, const KernelRequest& request, const Product& product,
                                bool is_measured, size_t count, const Rest& rest) {
-  constexpr int kTried = 6;  // with the epilogue, and as many without it
+  constexpr int kTried = 6;
   std::vector<Way> ways;
   for (auto& made : make_matmuls(device, request, product, is_measured ? kTried : 1)) {
     const size_t workspace_bytes = workspace_of(made);

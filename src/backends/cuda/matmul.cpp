@@ -98,21 +98,20 @@ std::string settings_of(const cublasLtMatmulAlgo_t& algorithm) {
 
 }  // namespace
 
-Matmul::Matmul(const CudaDevice& device, const Product& p)
-    : handle_(device.cublas()), has_vector_(p.epilogue != Product::Epilogue::none), accumulates_(p.accumulates) {
+Matmul::Description::Description(const Product& p) {
   const cublasComputeType_t compute = p.tf32 && p.in == DType::f32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  operation_ = make_operation(compute);
-  set(operation_, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
-  set(operation_, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
-  set(operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p.epilogue));
-  if (has_vector_) {
-    set(operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<int32_t>(blas_type_of(p.out)));
+  operation = make_operation(compute);
+  set(operation, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(operation, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(operation, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p.epilogue));
+  if (p.epilogue != Product::Epilogue::none) {
+    set(operation, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<int32_t>(blas_type_of(p.out)));
     // The choice looks at the address for its alignment alone.
-    set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(uintptr_t{kMatrixAlignment}));
+    set(operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(uintptr_t{kMatrixAlignment}));
   }
-  a_ = p.transpose_a ? make_layout(p.in, p.k, p.m) : make_layout(p.in, p.m, p.k);
-  b_ = p.transpose_b ? make_layout(p.in, p.n, p.k) : make_layout(p.in, p.k, p.n);
-  d_ = make_layout(p.out, p.m, p.n);
+  a = p.transpose_a ? make_layout(p.in, p.k, p.m) : make_layout(p.in, p.m, p.k);
+  b = p.transpose_b ? make_layout(p.in, p.n, p.k) : make_layout(p.in, p.k, p.n);
+  d = make_layout(p.out, p.m, p.n);
 }
 
 std::vector<std::unique_ptr<Matmul>> Matmul::candidates(const CudaDevice& device, const Product& p, int most) {
@@ -126,13 +125,12 @@ std::vector<std::unique_ptr<Matmul>> Matmul::candidates(const CudaDevice& device
       p.out == DType::f32 ? CUBLASLT_REDUCTION_SCHEME_MASK : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
 
-  // A Matmul has descriptors of its own, because a run sets the vector's address in them.
-  std::unique_ptr<Matmul> made(new Matmul(device, p));
+  const auto description = std::make_shared<const Description>(p);
   std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<size_t>(most));
   int found = 0;
-  const cublasStatus_t status =
-      cublasLtMatmulAlgoGetHeuristic(made->handle_, made->operation_.get(), made->b_.get(), made->a_.get(),
-                                     made->d_.get(), made->d_.get(), preference.get(), most, results.data(), &found);
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      device.cublas(), description->operation.get(), description->b.get(), description->a.get(), description->d.get(),
+      description->d.get(), preference.get(), most, results.data(), &found);
   std::vector<std::unique_ptr<Matmul>> all;
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return all;
   const auto check_answer = [&](cublasStatus_t answer) {
@@ -148,7 +146,11 @@ std::vector<std::unique_ptr<Matmul>> Matmul::candidates(const CudaDevice& device
     check(cublasLtMatmulAlgoConfigGetAttribute(&result.algo, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id, &written), kWhat);
     const std::string name = text("algo", id, settings_of(result.algo), suffix_of(p.epilogue));
     if (std::any_of(all.begin(), all.end(), [&](const auto& other) { return other->name_ == name; })) continue;
-    if (!made) made.reset(new Matmul(device, p));
+    std::unique_ptr<Matmul> made(new Matmul);
+    made->handle_ = device.cublas();
+    made->description_ = description;
+    made->has_vector_ = p.epilogue != Product::Epilogue::none;
+    made->accumulates_ = p.accumulates;
     made->algorithm_ = result.algo;
     made->workspace_bytes_ = result.workspaceSize;
     made->name_ = name;
@@ -159,9 +161,10 @@ std::vector<std::unique_ptr<Matmul>> Matmul::candidates(const CudaDevice& device
 
 void Matmul::run(const void* a, const void* b, void* d, void* vector, void* workspace, cudaStream_t stream) {
   const float one = 1, old = accumulates_ ? 1 : 0;
-  if (has_vector_) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
-  check(cublasLtMatmul(handle_, operation_.get(), &one, b, b_.get(), a, a_.get(), &old, d, d_.get(), d, d_.get(),
-                       &algorithm_, workspace, workspace_bytes_, stream),
+  const Description& of = *description_;
+  if (has_vector_) set(of.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
+  check(cublasLtMatmul(handle_, of.operation.get(), &one, b, of.b.get(), a, of.a.get(), &old, d, of.d.get(), d,
+                       of.d.get(), &algorithm_, workspace, workspace_bytes_, stream),
         kWhat);
 }
 
@@ -177,7 +180,8 @@ std::vector<std::unique_ptr<Matmul>> make_matmuls(const CudaDevice& device, cons
   if (product.epilogue != Product::Epilogue::none && (matmuls.empty() || most > 1)) {
     Product plain = product;
     plain.epilogue = Product::Epilogue::none;
-    for (auto& matmul : Matmul::candidates(device, plain, most)) matmuls.push_back(std::move(matmul));
+    const int count = matmuls.empty() ? most : 1;
+    for (auto& matmul : Matmul::candidates(device, plain, count)) matmuls.push_back(std::move(matmul));
   }
   if (matmuls.empty())
     throw Error(Status::unsupported, text(r.node.op, " '", r.node.name, "' on ", device.id(),

@@ -42,11 +42,17 @@ class Matmul {
   void run(const void* a, const void* b, void* d, void* vector, void* workspace, cudaStream_t stream);
 
  private:
-  Matmul(const CudaDevice& device, const Product& product);  // as yet without a kernel
+  // The request to cuBLASLt. Products that differ only by their kernel share it: each run sets the
+  // vector's address in it.
+  struct Description {
+    explicit Description(const Product& product);
+    MatmulOperation operation;
+    MatrixLayout a, b, d;
+  };
+  Matmul() = default;
 
   cublasLtHandle_t handle_ = nullptr;
-  MatmulOperation operation_;
-  MatrixLayout a_, b_, d_;
+  std::shared_ptr<const Description> description_;
   cublasLtMatmulAlgo_t algorithm_{};
   bool has_vector_ = false, accumulates_ = false;
   std::string name_;
@@ -57,8 +63,8 @@ class Matmul {
 // device for planning only.
 std::unique_ptr<Matmul> make_matmul(const CudaDevice& device, const KernelRequest& request, const Product& product);
 
-// Returns up to `most` such products with the epilogue, and as many without it. Empty on a device
-// for planning only.
+// Returns up to `most` such products, each with another kernel. If `most` is above 1 and they have
+// the epilogue, the best one without it follows. Empty on a device for planning only.
 std::vector<std::unique_ptr<Matmul>> make_matmuls(const CudaDevice& device, const KernelRequest& request,
                                                   const Product& product, int most);
 
