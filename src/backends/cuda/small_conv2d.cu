@@ -39,14 +39,14 @@ struct SmallConv2d {
   }
 };
 
-// The tiles of 16 pixels that a warp may have, for tiles of 8 channels: two numbers, or one twice.
-template <int kN>
-constexpr int kTileChoices[2] = {kN >= 7   ? 2
-                                 : kN == 3 ? 3
-                                           : 4,
-                                 kN >= 7   ? 3
-                                 : kN == 3 ? 5
-                                           : 4};
+// The tiles of 16 pixels that a warp may have, for so many tiles of 8 channels.
+struct TileChoices {
+  int few, many;
+};
+constexpr TileChoices tile_choices(int columns) {
+  if (columns >= 7) return {2, 3};
+  return columns == 3 ? TileChoices{3, 5} : TileChoices{4, 4};
+}
 
 // places[0][chunk]: its bytes from the first of a pixel's window; places[1][chunk]: from the first
 // of the weights of a channel. A last chunk without a tap has weights that are zero.
@@ -240,11 +240,12 @@ __global__ void __launch_bounds__(kSmallThreads, 1)
 
 // Cuts the pixels of the images at once into groups, of as many tiles as are soonest done. `left`:
 // bytes of shared memory, for the sums that warps add.
-void choose_groups(SmallConv2d& s, int pixels, const int (&choices)[2], int columns, int64_t left) {
+void choose_groups(SmallConv2d& s, int pixels, int columns, int64_t left) {
   constexpr int kMostSplits = 4, kFewestSteps = 4, kSchedulers = 4;
   constexpr double kProductCycles = 6.5, kTileCycles = 4, kColumnCycles = 2;  // the last two: of shared memory
   double least = 0;
-  for (const int tiles : choices) {
+  const TileChoices choices = tile_choices(columns);
+  for (const int tiles : {choices.few, choices.many}) {
     const int groups = parts_of(pixels, tiles * kTileRows), numbers = tiles * columns * 4;
     const int group_bytes = numbers * 32 * static_cast<int>(sizeof(float));
     int splits = std::clamp(std::min(kSmallWarps / groups, s.steps / kFewestSteps), 1, kMostSplits);
@@ -279,11 +280,8 @@ SmallConv2d plan(const Convolution& v, bool is_gradient, const SmallConv2dLimits
   s.chunks = taps * s.x.chunks;
   s.steps = parts_of(s.chunks, 2);
 
-  int columns = 0, choices[2];
-  with_tiles(parts_of(s.channels, kTileColumns), [&](auto n) {
-    columns = decltype(n)::value;
-    std::copy_n(kTileChoices<decltype(n)::value>, 2, choices);
-  });
+  int columns = 0;
+  with_tiles(parts_of(s.channels, kTileColumns), [&](auto n) { columns = decltype(n)::value; });
   const int weight_chunks = parts_of(static_cast<int>(v.c), kTileColumns);
   const int spare_chunks = s.chunks % 2 == 0 ? 0 : is_gradient ? weight_chunks : 1;  // without a tap
   const int row_bytes = without_conflicts(taps * weight_chunks + spare_chunks) * kChunkBytes;
@@ -297,7 +295,7 @@ SmallConv2d plan(const Convolution& v, bool is_gradient, const SmallConv2dLimits
   s.shares = ImageShares::of(v.n, limits.multiprocessors, image_pixels, left, s.x.bytes, false);
   s.stage_bytes = s.shares.images_at_once * s.x.bytes;
   if (s.shares.images_at_once > 0)
-    choose_groups(s, s.shares.images_at_once * image_pixels, choices, columns, left - s.shares.stages * s.stage_bytes);
+    choose_groups(s, s.shares.images_at_once * image_pixels, columns, left - s.shares.stages * s.stage_bytes);
   return s;
 }
 
@@ -308,15 +306,16 @@ void launch(DType dtype, const SmallConv2d& s, const void* x, const void* weight
     using T = decltype(zero);
     with_tiles(parts_of(s.channels, kTileColumns), [&](auto columns) {
       constexpr int kN = decltype(columns)::value;
+      constexpr TileChoices kChoices = tile_choices(kN);
       const auto run = [&](auto kernel) {
         launch_with_shared(kernel, dim3(static_cast<unsigned>(s.shares.blocks())), kSmallThreads, s.shared_bytes(),
                            stream, static_cast<const T*>(x), static_cast<const T*>(weights), bias, relu,
                            static_cast<T*>(y), s);
       };
-      if (s.tiles_each == kTileChoices<kN>[0])
-        run(small_conv2d_kernel<T, kTileChoices<kN>[0], kN, kMirrored>);
+      if (s.tiles_each == kChoices.few)
+        run(small_conv2d_kernel<T, kChoices.few, kN, kMirrored>);
       else
-        run(small_conv2d_kernel<T, kTileChoices<kN>[1], kN, kMirrored>);
+        run(small_conv2d_kernel<T, kChoices.many, kN, kMirrored>);
     });
   });
 }
