@@ -9,7 +9,7 @@
 
 namespace troika {
 
-constexpr int32_t kPluginAbi = 4;
+constexpr int32_t kPluginAbi = 5;
 
 struct LinkDef;  // comm/link.h
 

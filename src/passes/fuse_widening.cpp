@@ -7,6 +7,10 @@
 namespace troika {
 namespace {
 
+// A launch costs as much time as widening a million elements. Gradients with more elements than
+// this are not kept until all are there.
+constexpr int64_t kMostElements = 4 << 20;
+
 bool reads_one_of(const Node& node, const std::vector<ValueId>& values) {
   return std::any_of(node.inputs.begin(), node.inputs.end(),
                      [&](ValueId id) { return std::find(values.begin(), values.end(), id) != values.end(); });
@@ -21,7 +25,9 @@ void fuse_widening(Graph& graph, const RoundsGradient& rounds) {
     const ValueId gradient = node.outputs[weight_gradient::dweight];
     const DType low = graph.type(node.inputs[weight_gradient::dy]).dtype;
     // Micro-batches add up theirs first.
-    if (low == DType::f32 || graph.value(gradient).role != Role::gradient || !rounds(graph, node)) continue;
+    if (low == DType::f32 || graph.value(gradient).role != Role::gradient ||
+        graph.type(gradient).shape.elements() > kMostElements || !rounds(graph, node))
+      continue;
     const ValueId rounded = graph.add_value("", {low, graph.type(gradient).shape});
     node.attributes.set("rounded", int64_t{1});
     node.outputs[weight_gradient::dweight] = rounded;

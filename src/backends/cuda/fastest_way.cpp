@@ -202,6 +202,12 @@ EngineLimits limits_of(const Problem& problem, bool is_measured = true) {
   return {problem.tensor_cores, std::max(kLarge, 3 * tensors)};
 }
 
+// Whether the first way is taken without a measurement: only last resorts follow.
+bool has_no_choice(const std::vector<Way>& ways) {
+  return !ways.empty() && !ways[0].describe && !ways[0].must_prove &&
+         std::all_of(ways.begin() + 1, ways.end(), [](const Way& way) { return way.is_last_resort; });
+}
+
 // If the host wants no such kernels.
 void leave_out_unproven(const CudaDevice& device, std::vector<Way>& ways) {
   if (!device.has_own_kernels()) std::erase_if(ways, [](const Way& way) { return way.must_prove; });
@@ -217,7 +223,7 @@ FastestWay::FastestWay(CudaDevice& device, const Problem& problem, std::vector<W
     if (!ways.empty()) way_.name = ways.front().name;
     return;
   }
-  if (ways.size() == 1 && !ways[0].describe && !ways[0].must_prove) {
+  if (has_no_choice(ways)) {
     way_ = ways[0];
     return;
   }

@@ -45,8 +45,8 @@ struct Problem {
 class FastestWay {
  public:
   // Takes the way that device.plans() remembers, else measures the ways now, on memory of its own.
-  // A single way without a graph is taken as it is. UNSUPPORTED if no way is possible. On a device
-  // for planning only, nothing is measured, and nothing can run.
+  // A single way without a graph is taken as it is, before last resorts. UNSUPPORTED if no way is
+  // possible. On a device for planning only, nothing is measured, and nothing can run.
   FastestWay(CudaDevice& device, const Problem& problem, std::vector<Way> ways);
 
   // Returns what device.plans() remembers for the problem: the name of a way without a graph, an

@@ -28,13 +28,14 @@ bool is_tf32(const KernelRequest& r) { return r.node.attributes.flag("tf32"); }
 // small products of whole vectors of 16 bytes, and measuring takes some milliseconds. Other rows
 // are read by few of its kernels, and it may choose badly among them: 72 us for [10, 1024] and
 // [1024, 512] in bf16, whose bytes take 1 us. In large products the first choice is often not the
-// best one.
+// best one. Products of a microsecond are not worth it: a server may have one for each batch size.
 bool is_worth_measuring(const Product& p) {
-  constexpr double kLarge = 1e9;  // operations: a few microseconds
+  constexpr double kSmall = 1e6, kLarge = 1e9;  // operations: below a microsecond, a few microseconds
+  const double operations = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   const auto is_whole = [](int64_t row, DType dtype) { return row * static_cast<int64_t>(size_of(dtype)) % 16 == 0; };
-  return !is_whole(p.transpose_a ? p.m : p.k, p.in) || !is_whole(p.transpose_b ? p.k : p.n, p.in) ||
-         !is_whole(p.n, p.out) ||
-         2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) >= kLarge;
+  const bool is_odd =
+      !is_whole(p.transpose_a ? p.m : p.k, p.in) || !is_whole(p.transpose_b ? p.k : p.n, p.in) || !is_whole(p.n, p.out);
+  return operations >= (is_odd ? kSmall : kLarge);
 }
 
 // The ways of cuBLASLt. A launch has `count` tensors, and then scratch.
@@ -65,7 +66,7 @@ Problem problem_of(const CudaDevice& device, const KernelRequest& r, const Produ
   Problem problem;
   problem.what = text(r.node.op, " '", r.node.name, "' on ", device.id());
   problem.text = text(r.node.op, ' ', name_of(p.in), " [", p.m, ", ", p.k, "] [", p.k, ", ", p.n, "] -> ",
-                      name_of(p.out), p.tf32 ? ", tf32" : "");
+                      name_of(p.out), p.tf32 ? ", tf32" : "", ", cuBLASLt ", cublasLtGetVersion());
   problem.outputs = {{.place = 2}};
   return problem;
 }

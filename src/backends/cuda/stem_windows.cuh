@@ -2,10 +2,10 @@
 // tensor cores: what a tap of a pixel reads, and how pixels are shared among blocks and warps.
 #pragma once
 
-#include <bit>
 #include <type_traits>
 
 #include "backends/cuda/convolution.h"
+#include "backends/cuda/divisor.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/kernels.h"
 
@@ -13,18 +13,6 @@ namespace troika::cuda {
 
 constexpr int kWarps = kThreads / 32;
 constexpr unsigned kTilePixels = 16;  // that a warp takes at a time
-
-// A divisor of numbers below 2^31.
-struct Divisor {
-  unsigned factor, shift, by;
-
-  explicit Divisor(int64_t divisor)
-      : shift(static_cast<unsigned>(std::bit_width(static_cast<uint64_t>(divisor - 1)))),
-        by(static_cast<unsigned>(divisor)) {
-    factor = static_cast<unsigned>((((uint64_t{1} << shift) - by) << 32) / by + 1);
-  }
-  __device__ unsigned quotient(unsigned n) const { return (__umulhi(n, factor) + n) >> shift; }
-};
 
 // A row or column that is in no image, whatever is added to it.
 constexpr int kNowhere = -(1 << 30);
@@ -45,8 +33,8 @@ struct StemWindows {
       : taps(static_cast<int>(v.taps())),
         k(static_cast<int>(v.k)),
         pixels(static_cast<unsigned>(v.pixels())),
-        rows(v.y_size[0]),
-        columns(v.y_size[1]) {
+        rows(static_cast<int>(v.y_size[0])),
+        columns(static_cast<int>(v.y_size[1])) {
     for (int i = 0; i < 2; ++i) {
       x_size[i] = static_cast<int>(v.x_size[i]);
       kernel[i] = static_cast<int>(v.kernel[i]);
@@ -62,11 +50,11 @@ struct StemWindows {
     unsigned first;  // the place of its first element in x; wraps if that is outside
   };
   __device__ Window window(unsigned pixel, unsigned end) const {
-    const unsigned y_row = columns.quotient(pixel), image = rows.quotient(y_row);  // y_row: of all images
-    const int row = static_cast<int>(y_row - image * rows.by) * stride[0] - padding[0];
-    const int column = static_cast<int>(pixel - y_row * columns.by) * stride[1] - padding[1];
+    const int at = static_cast<int>(pixel), y_row = columns.divide(at), image = rows.divide(y_row);  // of all images
+    const int row = (y_row - image * rows.by()) * stride[0] - padding[0];
+    const int column = (at - y_row * columns.by()) * stride[1] - padding[1];
     return {pixel < end ? row : kNowhere, column,
-            (image * static_cast<unsigned>(x_size[0]) + static_cast<unsigned>(row)) * static_cast<unsigned>(x_size[1]) +
+            static_cast<unsigned>(image * x_size[0] + row) * static_cast<unsigned>(x_size[1]) +
                 static_cast<unsigned>(column)};
   }
 
