@@ -10,8 +10,9 @@ bool is_pool_gradient(const Node& node) {
          node.op == &adaptive_avg_pool2d_gradient_op;
 }
 
-// The inputs of a relu_gradient.
-enum { y, dy };
+namespace relu_gradient {
+enum Input : size_t { y, dy };
+}
 
 }  // namespace
 
@@ -26,12 +27,12 @@ void fuse_relus(Graph& graph) {
   std::vector<bool> is_gone(graph.values().size(), false);  // gradients that only a ReLU's gradient reads
   for (const Node& node : graph.nodes()) {
     nodes.push_back(node);
-    if (node.op != &relu_gradient_op || !pools[node.inputs[dy]]) continue;
-    const Node& pool = *pools[node.inputs[dy]];
-    if (graph.type(node.inputs[y]) != graph.type(pool.outputs[0])) continue;
+    if (node.op != &relu_gradient_op || !pools[node.inputs[relu_gradient::dy]]) continue;
+    const Node& pool = *pools[node.inputs[relu_gradient::dy]];
+    if (graph.type(node.inputs[relu_gradient::y]) != graph.type(pool.outputs[0])) continue;
     is_gone[pool.outputs[0]] = true;
     nodes.back() = pool;
-    nodes.back().inputs.push_back(node.inputs[y]);
+    nodes.back().inputs.push_back(node.inputs[relu_gradient::y]);
     nodes.back().outputs = node.outputs;
   }
   std::erase_if(nodes, [&](const Node& node) { return is_pool_gradient(node) && is_gone[node.outputs[0]]; });

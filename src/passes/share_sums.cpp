@@ -11,11 +11,11 @@
 namespace troika {
 namespace {
 
-constexpr ptrdiff_t kNone = -1;
+constexpr ptrdiff_t kNowhere = -1;
 
 // Returns, for each value, the place of the batch_norm2d_gradient whose dbias sums the value.
 std::vector<ptrdiff_t> places_of_sums(const Graph& graph) {
-  std::vector<ptrdiff_t> places(graph.values().size(), kNone);
+  std::vector<ptrdiff_t> places(graph.values().size(), kNowhere);
   std::vector<ValueId> summed(graph.values().size(), kNoValue);  // the dz of each batch_norm2d_gradient_sums
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];
@@ -41,7 +41,7 @@ void share_sums(Graph& graph) {
     Node& node = nodes[i];
     if (node.op != &conv2d_weight_gradient_op || !node.attributes.flag("bias")) continue;
     const ptrdiff_t place = places[node.inputs[weight_gradient::dy]];
-    if (place == kNone || place > static_cast<ptrdiff_t>(i)) continue;
+    if (place == kNowhere || place > static_cast<ptrdiff_t>(i)) continue;
     Node& batch_norm2d = nodes[static_cast<size_t>(place)];
     if (batch_norm2d.attributes.flag("has_dbias_too")) continue;
     batch_norm2d.attributes.set("has_dbias_too", int64_t{1});

@@ -33,7 +33,7 @@ def every_way_of_lenet_has_a_time():
     assert lines[0] == ["problem", "way", "us", "difference", "chosen"], lines[0]
     problems = {problem.split()[0] for problem, *_ in lines[1:]}
     assert problems == {"conv2d", "conv2d_input_gradient", "conv2d_weight_gradient", "linear_weight_gradient"}, problems
-    assert all(float(us) > 0 and re.search(r"eng|^direct$|^algo|^few_outputs|^stem_", way) for _, way, us, *_ in lines[1:]), lines
+    assert all(float(us) > 0 and re.search(r"eng|^direct$|^algo|^few_outputs|^stem_|^small", way) for _, way, us, *_ in lines[1:]), lines
     count = len({problem for problem, *_ in lines[1:]})
     assert sum(int(chosen) for *_, chosen in lines[1:]) == count, lines
     assert f"{count} problems, {len(lines) - 1} ways" in run.stdout, run.stdout
