@@ -7,9 +7,8 @@
 #include "backends/cuda/difference.h"
 #include "backends/cuda/direct_conv2d.h"
 #include "backends/cuda/epilogue.h"
-#include "backends/cuda/fastest_way.h"
+#include "backends/cuda/fastest_choice.h"
 #include "backends/cuda/hopper/ways.h"
-#include "backends/cuda/kernels.h"
 #include "backends/cuda/plan_cache.h"
 #include "backends/cuda/rounded_gradient.h"
 #include "backends/cuda/small_ways.h"
@@ -129,19 +128,10 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
     problem.outputs.push_back({kMore, [=](const auto& found, const auto& expected) {
                                  return difference_of_moments(found, expected, static_cast<size_t>(v.k));
                                }});
-  auto way = std::make_unique<FastestWay>(device, problem, ways);
-  const std::string name = way->kernel_name();
-  const std::vector<LogLine> notes = way->notes();
-  const size_t scratch_bytes = way->scratch_bytes();
-  auto kernel = make_kernel(device, [=, way = std::move(way)](const Arguments& a, cudaStream_t stream) {
-    const std::array<void*, kMore + 1> tensors = {a.inputs[0], a.inputs[1], a.outputs[0],
-                                                  has_moments ? a.outputs[1] : a.inputs[2]};
-    way->run({tensors.data(), bias || has_moments ? kMore + 1 : kMore}, a.scratch, stream);
-  });
-  KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
-  choice.scratch_bytes = scratch_bytes;
-  choice.notes = notes;
-  return choice;
+  return fastest_choice(device, request, problem, ways, nhwc_choice,
+                        [=](const Arguments& a, cudaStream_t) -> std::array<void*, kMore + 1> {
+                          return {a.inputs[0], a.inputs[1], a.outputs[0], has_moments ? a.outputs[1] : a.inputs[2]};
+                        });
 }
 
 KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelRequest& request) {
@@ -207,22 +197,13 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
         normalize(t[3], floats(7), floats(8), floats(5), floats(6), t[4], stream);
       };
   }
-  auto way = std::make_unique<FastestWay>(device, problem, ways);
-  const std::string name = way->kernel_name();
-  const std::vector<LogLine> notes = way->notes();
-  const size_t scratch_bytes = way->scratch_bytes();
-  auto kernel = make_kernel(device, [=, way = std::move(way)](const Arguments& a, cudaStream_t stream) {
+  return fastest_choice(device, request, problem, ways, nhwc_choice, [=](const Arguments& a, cudaStream_t stream) {
     std::array<void*, kAddend + 2> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
-    size_t count = 3;
-    for (size_t i = input_gradient::kInputs; i < a.inputs.size(); ++i) tensors[count++] = a.inputs[i];
-    if (has_sums) tensors[count++] = a.outputs[1];
+    const auto more = std::copy(a.inputs.begin() + input_gradient::kInputs, a.inputs.end(), tensors.begin() + 3);
+    if (has_sums) *more = a.outputs[1];
     if (border_bytes) check_launch(cudaMemsetAsync(a.outputs[0], 0, border_bytes, stream));
-    way->run({tensors.data(), count}, a.scratch, stream);
+    return tensors;
   });
-  KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
-  choice.scratch_bytes = scratch_bytes;
-  choice.notes = notes;
-  return choice;
 }
 
 KernelChoice select_conv_transpose2d(CudaDevice& device, const KernelRequest& request) {
@@ -342,19 +323,10 @@ KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelReque
 
   const auto [problem, ways] =
       weight_gradient_of(device, request, v, output_type(request, weight_gradient::dweight).dtype != DType::f32);
-  auto way = std::make_unique<FastestWay>(device, problem, ways);
-  const std::string name = way->kernel_name();
-  const std::vector<LogLine> notes = way->notes();
-  const size_t scratch_bytes = way->scratch_bytes();
-  const size_t count = problem.tensors.size();
-  auto kernel = make_kernel(device, [=, way = std::move(way)](const Arguments& a, cudaStream_t stream) {
-    const std::array<void*, 4> tensors = {a.inputs[0], a.inputs[1], a.outputs[0], bias ? a.outputs[1] : nullptr};
-    way->run({tensors.data(), count}, a.scratch, stream);
-  });
-  KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
-  choice.notes = notes;
-  choice.scratch_bytes = scratch_bytes;
-  return choice;
+  return fastest_choice(device, request, problem, ways, nhwc_choice,
+                        [=](const Arguments& a, cudaStream_t) -> std::array<void*, 4> {
+                          return {a.inputs[0], a.inputs[1], a.outputs[0], bias ? a.outputs[1] : nullptr};
+                        });
 }
 
 }  // namespace troika::cuda

@@ -79,7 +79,8 @@ __global__ void __launch_bounds__(kThreads) sum_rows_kernel(const T* x, float* s
 constexpr int kSumColumns = 32, kSumLanes = 16;
 
 __global__ void __launch_bounds__(kSumColumns* kSumLanes)
-    sum_partials_kernel(const float* partials, int64_t count, float* sums, int64_t n) {
+    sum_partials_kernel(const float* partials, int64_t count, float* sums, int64_t first_n, float* more_sums,
+                        int64_t n) {
   __shared__ float shared[kSumLanes][kSumColumns];
   const int64_t column = int64_t{blockIdx.x} * kSumColumns + threadIdx.x;
   float sum = 0;
@@ -93,7 +94,7 @@ __global__ void __launch_bounds__(kSumColumns* kSumLanes)
   sum = 0;
 #pragma unroll
   for (int lane = 0; lane < kSumLanes; ++lane) sum += shared[lane][threadIdx.x];
-  sums[column] = sum;
+  (column < first_n ? sums[column] : more_sums[column - first_n]) = sum;
 }
 
 template <typename T>
@@ -151,9 +152,11 @@ size_t sum_rows_scratch_bytes(DType dtype, int64_t rows, int64_t channels) {
   });
 }
 
-void sum_partials(const float* partials, int64_t count, float* sums, int64_t n, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>((n + kSumColumns - 1) / kSumColumns);
-  sum_partials_kernel<<<blocks, dim3(kSumColumns, kSumLanes), 0, stream>>>(partials, count, sums, n);
+void sum_partials(const float* partials, int64_t count, float* sums, int64_t n, float* more_sums, int64_t more_n,
+                  cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>((n + more_n + kSumColumns - 1) / kSumColumns);
+  sum_partials_kernel<<<blocks, dim3(kSumColumns, kSumLanes), 0, stream>>>(partials, count, sums, n, more_sums,
+                                                                           n + more_n);
 }
 
 void widen(DType dtype, const void* from, float* to, int64_t n, cudaStream_t stream) {

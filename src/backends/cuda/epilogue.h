@@ -21,8 +21,13 @@ void sum_rows(DType dtype, const void* x, float* sums, int64_t rows, int64_t cha
               cudaStream_t stream);
 size_t sum_rows_scratch_bytes(DType dtype, int64_t rows, int64_t channels);
 
-// The second half of such sums: partials[count, n], added up into sums[n].
-void sum_partials(const float* partials, int64_t count, float* sums, int64_t n, cudaStream_t stream);
+// The second half of such sums: partials[count, n + more_n], added up into sums[n] and
+// more_sums[more_n].
+void sum_partials(const float* partials, int64_t count, float* sums, int64_t n, float* more_sums, int64_t more_n,
+                  cudaStream_t stream);
+inline void sum_partials(const float* partials, int64_t count, float* sums, int64_t n, cudaStream_t stream) {
+  sum_partials(partials, count, sums, n, nullptr, 0, stream);
+}
 
 // to[n] = from[n] in f32.
 void widen(DType dtype, const void* from, float* to, int64_t n, cudaStream_t stream);

@@ -2,7 +2,7 @@
 // threads' sums, and a second launch those of the chunks of rows, each in a fixed order.
 #include "backends/cuda/few_outputs.h"
 
-#include "backends/cuda/grid.cuh"
+#include "backends/cuda/epilogue.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/pack_width.cuh"
 
@@ -81,17 +81,6 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Adds up partials[chunks, n]: the weights' sums, and then the bias's.
-__global__ void __launch_bounds__(kThreads) merge_chunks_kernel(const float* partials, int64_t chunks, float* dweights,
-                                                                int64_t weights, float* dbias, int64_t n) {
-  const int64_t i = first_index();
-  if (i >= n) return;
-  float sum = 0;
-#pragma unroll 8
-  for (int64_t chunk = 0; chunk < chunks; ++chunk) sum += partials[chunk * n + i];
-  (i < weights ? dweights[i] : dbias[i - weights]) = sum;
-}
-
 }  // namespace
 
 void few_outputs_weight_gradient(DType dtype, const FewOutputs& sizes, const void* dy, const void* x, float* dweights,
@@ -108,9 +97,7 @@ void few_outputs_weight_gradient(DType dtype, const FewOutputs& sizes, const voi
       float* const bias_to = dbias && cut.chunks > 1 ? partials + weights : dbias;
       few_outputs_kernel<T, kN><<<grid, kThreads, 0, stream>>>(static_cast<const T*>(dy), static_cast<const T*>(x), to,
                                                                bias_to, n, sizes, cut);
-      if (cut.chunks > 1)
-        merge_chunks_kernel<<<static_cast<unsigned>((n + kThreads - 1) / kThreads), kThreads, 0, stream>>>(
-            partials, cut.chunks, dweights, weights, dbias, n);
+      if (cut.chunks > 1) sum_partials(partials, cut.chunks, dweights, weights, dbias, n - weights, stream);
     });
   });
 }

@@ -5,9 +5,8 @@
 #include <array>
 
 #include "backends/cuda/epilogue.h"
-#include "backends/cuda/fastest_way.h"
+#include "backends/cuda/fastest_choice.h"
 #include "backends/cuda/few_outputs.h"
-#include "backends/cuda/kernels.h"
 #include "backends/cuda/matmul.h"
 
 namespace troika::cuda {
@@ -15,6 +14,8 @@ namespace {
 
 // A product's matrices a, b and d, and the bias or its gradient; null if there is none.
 using Tensors = std::array<void*, 4>;
+
+constexpr const char* kMaker = "cublaslt";
 
 // The work after a product if cuBLASLt has no epilogue for it, by a pass of our own.
 struct Rest {
@@ -42,6 +43,7 @@ bool is_worth_measuring(const Product& p) {
 std::vector<Way> cublaslt_ways(const CudaDevice& device, const KernelRequest& request, const Product& product,
                                bool is_measured, size_t count, const Rest& rest) {
   constexpr int kTried = 6;
+  if (device.is_plan_only()) return {{.name = "any", .describe = {}, .maker = kMaker}};
   std::vector<Way> ways;
   for (auto& made : make_matmuls(device, request, product, is_measured ? kTried : 1)) {
     const size_t workspace_bytes = workspace_of(made);
@@ -53,11 +55,8 @@ std::vector<Way> cublaslt_ways(const CudaDevice& device, const KernelRequest& re
       matmul->run(t[0], t[1], t[2], matmul->has_epilogue() ? t[3] : nullptr, scratch, stream);
       if (has_rest) rest.launch(t, scratch + workspace_bytes, stream);
     };
-    ways.push_back({.name = matmul->name(),
-                    .describe = {},
-                    .launch = launch,
-                    .scratch_bytes = scratch_bytes,
-                    .maker = "cublaslt"});
+    ways.push_back(
+        {.name = matmul->name(), .describe = {}, .launch = launch, .scratch_bytes = scratch_bytes, .maker = kMaker});
   }
   return ways;
 }
@@ -69,25 +68,6 @@ Problem problem_of(const CudaDevice& device, const KernelRequest& r, const Produ
                       name_of(p.out), p.tf32 ? ", tf32" : "", ", cuBLASLt ", cublasLtGetVersion());
   problem.outputs = {{.place = 2}};
   return problem;
-}
-
-// `tensors_of(arguments)` returns the node's Tensors, of which the problem has the first ones.
-template <typename TensorsOf>
-KernelChoice fastest_choice(CudaDevice& device, const KernelRequest& request, const Problem& problem,
-                            const std::vector<Way>& ways, TensorsOf tensors_of) {
-  auto way = std::make_unique<FastestWay>(device, problem, ways);
-  const std::string name = device.is_plan_only() ? "cuda:cublaslt:any" : way->kernel_name();
-  const std::vector<LogLine> notes = way->notes();
-  const size_t scratch_bytes = way->scratch_bytes();
-  auto kernel = make_kernel(
-      device, [=, way = std::move(way), count = problem.tensors.size()](const Arguments& a, cudaStream_t stream) {
-        const Tensors tensors = tensors_of(a);
-        way->run({tensors.data(), count}, a.scratch, stream);
-      });
-  KernelChoice choice = plain_choice(request, name, std::move(kernel));
-  choice.scratch_bytes = scratch_bytes;
-  choice.notes = notes;
-  return choice;
 }
 
 }  // namespace
@@ -118,7 +98,7 @@ KernelChoice select_linear(CudaDevice& device, const KernelRequest& request) {
   problem.tensors = {x, weights, y};
   if (bias) problem.tensors.push_back(input_type(request, 2));
   const auto ways = cublaslt_ways(device, request, product, is_worth_measuring(product), problem.tensors.size(), rest);
-  return fastest_choice(device, request, problem, ways, [](const Arguments& a) -> Tensors {
+  return fastest_choice(device, request, problem, ways, plain_choice, [](const Arguments& a, cudaStream_t) -> Tensors {
     return {a.inputs[0], a.inputs[1], a.outputs[0], a.inputs[2]};
   });
 }
@@ -135,7 +115,7 @@ KernelChoice select_linear_input_gradient(CudaDevice& device, const KernelReques
   Problem problem = problem_of(device, request, product);
   problem.tensors = {dy, weights, dx};
   const auto ways = cublaslt_ways(device, request, product, is_worth_measuring(product), problem.tensors.size(), {});
-  return fastest_choice(device, request, problem, ways, [](const Arguments& a) -> Tensors {
+  return fastest_choice(device, request, problem, ways, plain_choice, [](const Arguments& a, cudaStream_t) -> Tensors {
     return {a.inputs[1], a.inputs[0], a.outputs[0], nullptr};
   });
 }
@@ -181,7 +161,7 @@ KernelChoice select_linear_weight_gradient(CudaDevice& device, const KernelReque
     ways.push_back(
         {.name = "few_outputs1", .describe = {}, .launch = launch, .scratch_bytes = scratch_bytes, .must_prove = true});
   }
-  return fastest_choice(device, request, problem, ways, [=](const Arguments& a) -> Tensors {
+  return fastest_choice(device, request, problem, ways, plain_choice, [=](const Arguments& a, cudaStream_t) -> Tensors {
     return {a.inputs[1], a.inputs[0], a.outputs[0], bias ? a.outputs[1] : nullptr};
   });
 }

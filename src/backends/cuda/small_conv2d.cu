@@ -193,27 +193,15 @@ __global__ void __launch_bounds__(kSmallThreads, 1)
   __syncthreads();
   s.weights.load(memory, weights, true);
 
-  const int begin = blockIdx.x * s.shares.images_of_block, at_once = s.shares.images_at_once;
-  const int end = min(begin + s.shares.images_of_block, s.shares.images);
-  const int image_pixels = s.y.of_image.by();
+  const int at_once = s.shares.images_at_once, image_pixels = s.y.of_image.by();
+  const int end = min(static_cast<int>(blockIdx.x + 1) * s.shares.images_of_block, s.shares.images);
   const auto load = [&](int first, int stage) {
     for (int i = 0; i < at_once && first + i < end; ++i)
       s.x.load(stages + stage * s.stage_bytes + i * s.x.bytes, x + (first + i) * s.x.elements, true);
-    end_copies();
   };
   const int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 32, 0);  // known to be the same in a warp
   const uint32_t weight_address = shared_address(memory), stage_address = shared_address(stages);
-  int loaded = begin, loaded_stage = 0, stage = 0;
-  for (int first = begin; first < end; first += at_once) {
-    for (; loaded < min(end, first + s.shares.stages * at_once); loaded += at_once) {
-      load(loaded, loaded_stage);
-      loaded_stage = (loaded_stage + 1) % s.shares.stages;
-    }
-    if (loaded > first + at_once)
-      wait_for_copies<1>();
-    else
-      wait_for_copies<0>();
-    __syncthreads();
+  for_each_stage(s.shares, load, [&](int first, int stage) {
     const int pixels = min(at_once, end - first) * image_pixels;
     const int groups = parts_of(pixels, kM * kTileRows);
     T* const to = y + int64_t{first} * image_pixels * s.channels;
@@ -233,9 +221,7 @@ __global__ void __launch_bounds__(kSmallThreads, 1)
       }
       if (is_mine && split == 0) result.store(s, to, bias, relu, group, pixels);
     }
-    __syncthreads();
-    stage = (stage + 1) % s.shares.stages;
-  }
+  });
 }
 
 // Cuts the pixels of the images at once into groups, of as many tiles as are soonest done. `left`:

@@ -145,6 +145,30 @@ struct ImageShares {
   }
 };
 
+// Calls work(first, stage) for the images from `first` on that a block has at once, until it has
+// had all. load(first, stage) begins to copy them, one stage ahead if there are two.
+template <typename Load, typename Work>
+__device__ inline void for_each_stage(const ImageShares& shares, Load load, Work work) {
+  const int begin = blockIdx.x * shares.images_of_block, at_once = shares.images_at_once;
+  const int end = min(begin + shares.images_of_block, shares.images);
+  int loaded = begin, loaded_stage = 0, stage = 0;
+  for (int first = begin; first < end; first += at_once) {
+    for (; loaded < min(end, first + shares.stages * at_once); loaded += at_once) {
+      load(loaded, loaded_stage);
+      end_copies();
+      loaded_stage = (loaded_stage + 1) % shares.stages;
+    }
+    if (loaded > first + at_once)
+      wait_for_copies<1>();
+    else
+      wait_for_copies<0>();
+    __syncthreads();
+    work(first, stage);
+    __syncthreads();
+    stage = (stage + 1) % shares.stages;
+  }
+}
+
 // Whether sizes are within what the kernels are for, apart from the room in shared memory.
 inline bool is_small(DType dtype, const Convolution& v) {
   constexpr int64_t kMostSize = 32, kMostChannels = 64, kMostKernel = 7;

@@ -9,6 +9,7 @@
 // launch adds up the sums of blocks of images, in their order.
 #include <algorithm>
 
+#include "backends/cuda/epilogue.h"
 #include "backends/cuda/small_conv2d.h"
 #include "backends/cuda/small_conv2d_images.cuh"
 #include "core/text.h"
@@ -77,7 +78,7 @@ __global__ void __launch_bounds__(kSmallThreads, 1)
     windows[i] = i < at_once * image_pixels ? s.y.window(i, s.x) : 0;  // times zeros of dy
   __syncthreads();
 
-  const int begin = blockIdx.x * s.shares.images_of_block, end = min(begin + s.shares.images_of_block, s.shares.images);
+  const int end = min(static_cast<int>(blockIdx.x + 1) * s.shares.images_of_block, s.shares.images);
   const auto load = [&](int first, int stage) {
     uint8_t* const to = memory + stage * s.stage_bytes;
     for (int i = 0; i < at_once; ++i) {
@@ -86,7 +87,6 @@ __global__ void __launch_bounds__(kSmallThreads, 1)
       s.x.load(to + i * s.x.bytes, x + image * s.x.elements, is_there);
       s.dy.load(to + s.x_bytes + i * image_pixels * s.dy.column_bytes, dy + image * image_pixels * s.k, is_there);
     }
-    end_copies();
   };
 
   // Four matrices are loaded at once. For a the second is of the next chunk, and the last two are 8
@@ -114,17 +114,7 @@ __global__ void __launch_bounds__(kSmallThreads, 1)
   const bool has_bias = bias_sums && blockIdx.y == 0;
   BiasSums bias;
 
-  int loaded = begin, loaded_stage = 0, stage = 0;
-  for (int first = begin; first < end; first += at_once) {
-    for (; loaded < min(end, first + s.shares.stages * at_once); loaded += at_once) {
-      load(loaded, loaded_stage);
-      loaded_stage = (loaded_stage + 1) % s.shares.stages;
-    }
-    if (loaded > first + at_once)
-      wait_for_copies<1>();
-    else
-      wait_for_copies<0>();
-    __syncthreads();
+  for_each_stage(s.shares, load, [&](int, int stage) {
     uint8_t* const x_images = memory + stage * s.stage_bytes;
     const uint32_t a_images = shared_address(x_images);
     uint32_t b_address = a_images + static_cast<uint32_t>(s.x_bytes) + b_place;
@@ -152,9 +142,7 @@ __global__ void __launch_bounds__(kSmallThreads, 1)
       }
     }
     if (has_bias) bias.add<T>(x_images + s.x_bytes, s.dy.column_bytes, pairs, at_once * image_pixels);
-    __syncthreads();
-    stage = (stage + 1) % s.shares.stages;
-  }
+  });
 
   weight_sums += blockIdx.x * numbers;
   const int taps = s.kernel[0] * s.kernel[1];
@@ -174,28 +162,6 @@ __global__ void __launch_bounds__(kSmallThreads, 1)
         }
     }
   if (has_bias) bias.store(reinterpret_cast<float*>(memory), pairs, bias_sums + blockIdx.x * numbers, s.k);
-}
-
-constexpr int kSumColumns = 32, kSumLanes = 16;
-
-// partials[count, n] added up: the first `weights` of a row are those of dweights, the others of
-// dbias.
-__global__ void __launch_bounds__(kSumColumns* kSumLanes)
-    add_partials_kernel(const float* partials, int count, int n, float* dweights, int weights, float* dbias) {
-  __shared__ float shared[kSumLanes][kSumColumns];
-  const int column = blockIdx.x * kSumColumns + threadIdx.x;
-  float sum = 0;
-  if (column < n) {
-#pragma unroll 8
-    for (int row = threadIdx.y; row < count; row += kSumLanes) sum += partials[int64_t{row} * n + column];
-  }
-  shared[threadIdx.y][threadIdx.x] = sum;
-  __syncthreads();
-  if (threadIdx.y != 0 || column >= n) return;
-  sum = 0;
-#pragma unroll
-  for (int lane = 0; lane < kSumLanes; ++lane) sum += shared[lane][threadIdx.x];
-  (column < weights ? dweights[column] : dbias[column - weights]) = sum;
 }
 
 SmallWeightGradient plan(const Convolution& v, const SmallConv2dLimits& limits) {
@@ -261,10 +227,8 @@ void small_weight_gradient(DType dtype, const Convolution& v, const void* x, con
     });
   });
   if (blocks == 1) return;
-  const auto sum_blocks = static_cast<unsigned>((numbers + kSumColumns - 1) / kSumColumns);
-  add_partials_kernel<<<sum_blocks, dim3(kSumColumns, kSumLanes), 0, stream>>>(
-      static_cast<const float*>(scratch), blocks, static_cast<int>(numbers), dweights,
-      static_cast<int>(v.weight_elements()), dbias);
+  sum_partials(static_cast<const float*>(scratch), blocks, dweights, v.weight_elements(), dbias, dbias ? v.k : 0,
+               stream);
 }
 
 size_t small_weight_gradient_scratch_bytes(const Convolution& v, bool bias, const SmallConv2dLimits& limits) {

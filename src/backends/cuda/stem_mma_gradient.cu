@@ -39,11 +39,11 @@ __device__ inline void load_channels(uint32_t (&v)[kWords], const uint16_t* from
 __device__ inline uint32_t low_halves(uint32_t a, uint32_t b) { return (a & 0xffffu) | b << 16; }
 __device__ inline uint32_t high_halves(uint32_t a, uint32_t b) { return a >> 16 | (b & 0xffff0000u); }
 
-// dweights [blocks, k, taps] and, unless it is null, dbias [blocks, k] are those of the blocks'
-// pixels. Grid: parts of the pixels, 16 kRows channels, 8 kColumns taps.
+// partials [blocks, numbers] are those of the blocks' pixels: dweights [k, taps] and, if
+// `has_bias`, dbias [k]. Grid: parts of the pixels, 16 kRows channels, 8 kColumns taps.
 template <typename T, int kRows, int kColumns>
 __global__ void __launch_bounds__(kThreads, kRows* kColumns <= 8 ? 2 : 1)
-    stem_mma_gradient_kernel(const uint16_t* x, const uint16_t* dy, float* dweights, float* dbias,
+    stem_mma_gradient_kernel(const uint16_t* x, const uint16_t* dy, float* partials, int64_t numbers, bool has_bias,
                              unsigned pixels_of_block, StemWindows s) {
   constexpr int kChannels = 16 * kRows, kTaps = 8 * kColumns, kPixels = 4;  // kPixels: that a lane has of a tile
   __shared__ float sums[kChannels][kTaps];
@@ -118,12 +118,12 @@ __global__ void __launch_bounds__(kThreads, kRows* kColumns <= 8 ? 2 : 1)
     }
     __syncthreads();
   }
+  float* const to = partials + blockIdx.x * numbers;
   for (int i = static_cast<int>(threadIdx.x); i < kChannels * kTaps; i += kThreads) {
     const int to_channel = first_channel + i / kTaps, tap = first_tap + i % kTaps;
-    const int64_t row = int64_t{blockIdx.x} * s.k + to_channel;
     if (to_channel >= s.k) break;
-    if (tap < s.taps) dweights[row * s.taps + tap] = sums[i / kTaps][i % kTaps];
-    if (tap == s.taps && dbias) dbias[row] = sums[i / kTaps][i % kTaps];
+    if (tap < s.taps) to[to_channel * s.taps + tap] = sums[i / kTaps][i % kTaps];
+    if (tap == s.taps && has_bias) to[s.k * s.taps + to_channel] = sums[i / kTaps][i % kTaps];
   }
 }
 
@@ -136,16 +136,19 @@ void with_products(int64_t channels, int64_t taps, Run&& run) {
     taps > 16 ? run.template operator()<2, 4>() : run.template operator()<2, 2>();
 }
 
+// Numbers that a block of pixels has: dweights, and then dbias.
+int64_t numbers_of(const Convolution& v, bool bias) { return v.weight_elements() + (bias ? v.k : 0); }
+
 template <typename T>
-void launch(const Convolution& v, const void* x, const void* dy, float* dweights, float* dbias,
-            const StemShares& shares, cudaStream_t stream) {
-  const int64_t taps = v.taps() + (dbias ? 1 : 0);
+void launch(const Convolution& v, const void* x, const void* dy, float* partials, bool bias, const StemShares& shares,
+            cudaStream_t stream) {
+  const int64_t taps = v.taps() + (bias ? 1 : 0);
   with_products(v.k, taps, [&]<int kRows, int kColumns>() {
     const auto parts = [](int64_t n, int64_t part) { return static_cast<unsigned>((n + part - 1) / part); };
     const dim3 grid(shares.blocks, parts(v.k, 16 * kRows), parts(taps, 8 * kColumns));
     stem_mma_gradient_kernel<T, kRows, kColumns>
-        <<<grid, kThreads, 0, stream>>>(static_cast<const uint16_t*>(x), static_cast<const uint16_t*>(dy), dweights,
-                                        dbias, shares.pixels, StemWindows(v));
+        <<<grid, kThreads, 0, stream>>>(static_cast<const uint16_t*>(x), static_cast<const uint16_t*>(dy), partials,
+                                        numbers_of(v, bias), bias, shares.pixels, StemWindows(v));
   });
 }
 
@@ -154,16 +157,13 @@ void launch(const Convolution& v, const void* x, const void* dy, float* dweights
 void stem_mma_weight_gradient(DType dtype, const Convolution& v, const void* x, const void* dy, float* dweights,
                               float* dbias, void* scratch, int multiprocessors, cudaStream_t stream) {
   const StemShares shares(v, multiprocessors);
-  auto* const parts = static_cast<float*>(scratch);
-  float* const bias_parts = dbias ? parts + shares.blocks * v.weight_elements() : nullptr;
-  (dtype == DType::f16 ? launch<__half> : launch<__nv_bfloat16>)(v, x, dy, parts, bias_parts, shares, stream);
-  sum_partials(parts, shares.blocks, dweights, v.weight_elements(), stream);
-  if (dbias) sum_partials(bias_parts, shares.blocks, dbias, v.k, stream);
+  auto* const partials = static_cast<float*>(scratch);
+  (dtype == DType::f16 ? launch<__half> : launch<__nv_bfloat16>)(v, x, dy, partials, dbias, shares, stream);
+  sum_partials(partials, shares.blocks, dweights, v.weight_elements(), dbias, dbias ? v.k : 0, stream);
 }
 
 size_t stem_mma_weight_gradient_scratch_bytes(const Convolution& v, bool bias, int multiprocessors) {
-  return StemShares(v, multiprocessors).blocks * static_cast<size_t>(v.weight_elements() + (bias ? v.k : 0)) *
-         sizeof(float);
+  return StemShares(v, multiprocessors).blocks * static_cast<size_t>(numbers_of(v, bias)) * sizeof(float);
 }
 
 }  // namespace troika::cuda

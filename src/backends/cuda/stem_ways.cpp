@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "backends/cuda/kernels.h"
+#include "backends/cuda/fastest_choice.h"
 #include "backends/cuda/stem_conv2d.h"
 #include "backends/cuda/stem_mma.h"
 
@@ -75,18 +75,10 @@ KernelChoice select_stem_weight_gradient(CudaDevice& device, const KernelRequest
     problem.tensors.push_back(output_type(request, 1));
     problem.outputs.push_back({.place = 3});
   }
-  auto way = std::make_unique<FastestWay>(device, problem, weight_gradient_ways(device, x.dtype, v, bias));
-  const std::string name = way->kernel_name();
-  const std::vector<LogLine> notes = way->notes();
-  const size_t scratch_bytes = way->scratch_bytes(), tensors = problem.tensors.size();
-  auto kernel = make_kernel(device, [=, way = std::move(way)](const Arguments& a, cudaStream_t stream) {
-    const std::array<void*, 4> all = {a.inputs[0], a.inputs[1], a.outputs[0], bias ? a.outputs[1] : nullptr};
-    way->run({all.data(), tensors}, a.scratch, stream);
-  });
-  KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
-  choice.scratch_bytes = scratch_bytes;
-  choice.notes = notes;
-  return choice;
+  return fastest_choice(device, request, problem, weight_gradient_ways(device, x.dtype, v, bias), nhwc_choice,
+                        [=](const Arguments& a, cudaStream_t) -> std::array<void*, 4> {
+                          return {a.inputs[0], a.inputs[1], a.outputs[0], bias ? a.outputs[1] : nullptr};
+                        });
 }
 
 }  // namespace troika::cuda

@@ -12,14 +12,13 @@
 #include <cstdint>
 
 #include "backends/cuda/check.h"
+#include "backends/cuda/matrix_instructions.cuh"
 
 namespace troika::cuda::hopper {
 
 constexpr int kRowBytes = 128;        // of a tile: 64 channels in 16 bits
 constexpr int kSwizzledBytes = 1024;  // tiles begin at a multiple of this
 constexpr int kGroup = 128;           // threads of a warpgroup
-
-__device__ inline uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 
 // Barriers in shared memory, 8 bytes each. A phase ends after `arrivals` arrivals and all expected
 // bytes. `parity` is that of the phase's number, from 0.
@@ -109,23 +108,8 @@ __device__ inline void store_shared(uint32_t address, uint4 v) {
                : "memory");
 }
 
-// Fragments of 8 x 8 matrices of 16 bits: matrix i has the rows at the addresses of lanes 8 i to
-// 8 i + 7. Lane l has two elements of row l / 4, from column 2 (l % 4) on; of the transpose, if
-// `kTranspose`.
-template <bool kTranspose>
-__device__ inline void load_matrices(uint32_t (&r)[4], uint32_t address) {
-  if constexpr (kTranspose)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(address)
-                 : "memory");
-  else
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(address)
-                 : "memory");
-}
-// The transposes of four matrices, and of two, for which lanes 0 to 15 have the addresses.
+// Stores the fragments that load_matrices() loads: the transposes of four matrices, and of two,
+// for which lanes 0 to 15 have the addresses.
 __device__ inline void store_matrices(uint32_t address, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(a), "r"(b),
                "r"(c), "r"(d)
