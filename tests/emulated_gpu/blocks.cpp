@@ -291,6 +291,20 @@ uint64_t exchange(uint64_t bits, unsigned from) { return exchange_all(bits)[from
 
 void* dynamic_shared() { return running->shared.data(); }
 std::span<std::byte> shared_memory() { return running->shared; }
+
+constexpr uint32_t kFirstAddress = 1024;  // the first bytes of shared memory are the system's
+
+uint32_t shared_address(const void* place) {
+  return kFirstAddress + static_cast<uint32_t>(static_cast<const std::byte*>(place) - shared_memory().data());
+}
+
+std::byte* shared_place(uint32_t address, size_t bytes) {
+  const std::span<std::byte> shared = shared_memory();
+  if (address < kFirstAddress || address - kFirstAddress + bytes > shared.size())
+    stop("an instruction reaches beyond the block's shared memory");
+  return shared.data() + (address - kFirstAddress);
+}
+
 uint64_t block_number() { return running->number; }
 unsigned draw() { return static_cast<unsigned>(lot()); }
 
@@ -333,8 +347,8 @@ void launch_threads(dim3 grid, dim3 threads, size_t shared_bytes, cudaStream_t s
   enqueue_grid(grid, threads, shared_bytes, kMostStaticAndDynamicShared, false, stream, std::move(thread));
 }
 
-void launch_on_hopper(dim3 grid, dim3 threads, size_t shared_bytes, bool is_cooperative, cudaStream_t stream,
-                      std::function<void()> thread) {
+void launch_with_instructions(dim3 grid, dim3 threads, size_t shared_bytes, bool is_cooperative, cudaStream_t stream,
+                              std::function<void()> thread) {
   constexpr size_t kMostShared = 227 << 10;
   enqueue_grid(grid, threads, shared_bytes, kMostShared, is_cooperative, stream, std::move(thread));
 }

@@ -32,13 +32,16 @@ void yield();              // lets other threads run
 unsigned thread_number();  // of the running thread in its block
 unsigned draw();           // a number by lot
 std::span<std::byte> shared_memory();
+// Places in shared memory, and their 32-bit addresses. Bytes beyond the block's end the process.
+uint32_t shared_address(const void* place);
+std::byte* shared_place(uint32_t address, size_t bytes);
 // Offers 8 bytes to the threads of the warp. Returns those of all 32, to be read before the next
 // exchange.
 const uint64_t* exchange_all(uint64_t bits);
 
 // As launch_threads() of kernel.h, with as much shared memory as Hopper has. All blocks of a
 // cooperative launch take turns.
-void launch_on_hopper(dim3 grid, dim3 threads, size_t shared_bytes, bool is_cooperative, cudaStream_t stream,
-                      std::function<void()> thread);
+void launch_with_instructions(dim3 grid, dim3 threads, size_t shared_bytes, bool is_cooperative, cudaStream_t stream,
+                              std::function<void()> thread);
 
 }  // namespace emulated_gpu

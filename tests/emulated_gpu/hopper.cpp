@@ -15,8 +15,7 @@
 namespace emulated_gpu::hopper {
 namespace {
 
-constexpr uint32_t kFirstAddress = 1024;  // the first bytes of shared memory are the system's
-constexpr int kRows = 64, kDepth = 16;    // of a product
+constexpr int kRows = 64, kDepth = 16;  // of a product
 constexpr size_t kGroup = 128, kMostWarpgroups = 8;
 
 std::atomic<bool> is_spoiled = false;
@@ -67,18 +66,11 @@ struct Copy {
   unsigned thread;
 };
 
-std::byte* at(uint32_t address, size_t bytes) {
-  const std::span<std::byte> shared = shared_memory();
-  if (address < kFirstAddress || address - kFirstAddress + bytes > shared.size())
-    stop("an instruction reaches beyond the block's shared memory");
-  return shared.data() + (address - kFirstAddress);
-}
-
 uint32_t swizzled(uint32_t address) { return address ^ (address >> 7 & 7) << 4; }
 
 float bf16_at(uint32_t address) {
   uint16_t bits;
-  std::memcpy(&bits, at(swizzled(address), 2), 2);
+  std::memcpy(&bits, shared_place(swizzled(address), 2), 2);
   return troika::float_of_bf16(bits);
 }
 
@@ -126,7 +118,7 @@ class Hardware : public BlockHardware {
     const TensorMap& map = copy.map;
     const int64_t elements = map.box_elements();
     for (int64_t i = 0; i < elements; ++i) {
-      std::byte* const here = at(swizzled(copy.address + static_cast<uint32_t>(2 * i)), 2);
+      std::byte* const here = shared_place(swizzled(copy.address + static_cast<uint32_t>(2 * i)), 2);
       void* const there = map.element(copy.coordinates, i);  // null: outside
       if (copy.is_load && there)
         std::memcpy(here, there, 2);
@@ -214,12 +206,8 @@ TensorMap decode(const CUtensorMap& map) {
 
 void spoil_products(bool spoils) { is_spoiled = spoils; }
 
-uint32_t shared_address(const void* p) {
-  return kFirstAddress + static_cast<uint32_t>(static_cast<const std::byte*>(p) - shared_memory().data());
-}
-
 void init_barrier(uint32_t barrier, int arrivals) {
-  at(barrier, 8);
+  shared_place(barrier, 8);
   if (barrier % 8) stop("a barrier is not aligned to 8 bytes");
   Hardware::get().barriers[barrier] = {.arrivals = arrivals};
 }
@@ -279,20 +267,7 @@ void wait_for_stores(int left) {
 
 void store_shared(uint32_t address, uint4 v) {
   if (address % 16) stop("a store of 16 bytes is not aligned");
-  std::memcpy(at(address, sizeof v), &v, sizeof v);
-}
-
-void load_matrices(bool transposes, uint32_t (&r)[4], uint32_t address) {
-  const uint64_t* const rows = exchange_all(address);
-  const unsigned lane = thread_number() % 32;
-  for (unsigned i = 0; i < 4; ++i) {
-    uint16_t pair[2];
-    for (unsigned e = 0; e < 2; ++e) {
-      const unsigned row = transposes ? lane % 4 * 2 + e : lane / 4, column = transposes ? lane / 4 : lane % 4 * 2 + e;
-      std::memcpy(&pair[e], at(static_cast<uint32_t>(rows[i * 8 + row]) + column * 2, 2), 2);
-    }
-    r[i] = pair[0] | uint32_t{pair[1]} << 16;
-  }
+  std::memcpy(shared_place(address, sizeof v), &v, sizeof v);
 }
 
 void store_matrices(uint32_t address, const uint32_t* fragments, int count) {
@@ -301,7 +276,7 @@ void store_matrices(uint32_t address, const uint32_t* fragments, int count) {
   for (unsigned i = 0; i < static_cast<unsigned>(count); ++i)
     for (unsigned e = 0; e < 2; ++e) {
       const auto element = static_cast<uint16_t>(fragments[i] >> 16 * e);
-      std::memcpy(at(static_cast<uint32_t>(rows[i * 8 + lane % 4 * 2 + e]) + lane / 4 * 2, 2), &element, 2);
+      std::memcpy(shared_place(static_cast<uint32_t>(rows[i * 8 + lane % 4 * 2 + e]) + lane / 4 * 2, 2), &element, 2);
     }
 }
 

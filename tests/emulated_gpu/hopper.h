@@ -10,10 +10,10 @@
 
 #include "blocks.h"
 #include "kernel.h"
+#include "matrix_instructions.h"
 
 namespace emulated_gpu::hopper {
 
-uint32_t shared_address(const void* p);
 void init_barrier(uint32_t barrier, int arrivals);
 void expect_bytes(uint32_t barrier, int bytes);
 void arrive(uint32_t barrier);
@@ -28,7 +28,6 @@ void store_box(const CUtensorMap& map, uint32_t from, std::initializer_list<int>
 void wait_for_stores(int left);
 
 void store_shared(uint32_t address, uint4 v);
-void load_matrices(bool transposes, uint32_t (&r)[4], uint32_t address);
 void store_matrices(uint32_t address, const uint32_t* fragments, int count);
 uint32_t pack_bf16(float low, float high);
 
@@ -62,7 +61,6 @@ using emulated_gpu::hopper::expect_bytes;
 using emulated_gpu::hopper::has_ended;
 using emulated_gpu::hopper::init_barrier;
 using emulated_gpu::hopper::pack_bf16;
-using emulated_gpu::hopper::shared_address;
 using emulated_gpu::hopper::store_shared;
 using emulated_gpu::hopper::sync_threads;
 using emulated_gpu::hopper::wait;
@@ -94,10 +92,6 @@ void wait_for_stores() {
   emulated_gpu::hopper::wait_for_stores(kLeft);
 }
 
-template <bool kTranspose>
-void load_matrices(uint32_t (&r)[4], uint32_t address) {
-  emulated_gpu::hopper::load_matrices(kTranspose, r, address);
-}
 inline void store_matrices(uint32_t address, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
   const uint32_t fragments[] = {a, b, c, d};
   emulated_gpu::hopper::store_matrices(address, fragments, 4);
@@ -144,7 +138,7 @@ struct LaunchShape {
 
 template <typename... Parameters, typename... Values>
 void launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream, const Values&... values) {
-  emulated_gpu::launch_on_hopper(
+  emulated_gpu::launch_with_instructions(
       dim3(static_cast<unsigned>(shape.blocks)), dim3(static_cast<unsigned>(shape.threads)),
       static_cast<size_t>(shape.shared_bytes), shape.is_cooperative, stream,
       [kernel, held = std::tuple<std::decay_t<const Values>...>(values...)] { std::apply(kernel, held); });

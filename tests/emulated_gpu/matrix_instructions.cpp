@@ -11,17 +11,13 @@
 namespace emulated_gpu {
 namespace {
 
-constexpr uint32_t kFirstAddress = 1024;  // the first bytes of shared memory are the system's
 constexpr unsigned kLanes = 32;
 
 std::atomic<bool> is_spoiled = false;
 
 std::byte* at(uint32_t address, uint32_t bytes) {
-  const std::span<std::byte> shared = shared_memory();
-  if (address < kFirstAddress || address - kFirstAddress + bytes > shared.size())
-    stop("an instruction reaches beyond the block's shared memory");
   if (address % bytes != 0) stop("an address in shared memory is not aligned");
-  return shared.data() + (address - kFirstAddress);
+  return shared_place(address, bytes);
 }
 
 struct Copy {
@@ -90,10 +86,6 @@ void share(uint32_t (&of_lane)[kLanes], uint32_t word) {
 }  // namespace
 
 void spoil_warp_products(bool spoils) { is_spoiled = spoils; }
-
-uint32_t shared_address(const void* p) {
-  return kFirstAddress + static_cast<uint32_t>(static_cast<const std::byte*>(p) - shared_memory().data());
-}
 
 void load_matrices(bool transposes, uint32_t* fragments, int count, uint32_t address) {
   const uint64_t* const rows = exchange_all(address);

@@ -14,7 +14,6 @@ namespace emulated_gpu {
 
 enum class MatrixElement { bf16, f16, f32 };
 
-uint32_t shared_address(const void* p);
 void load_matrices(bool transposes, uint32_t* fragments, int count, uint32_t address);
 void multiply(MatrixElement element, float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
 void begin_copy(int bytes, uint32_t to, const void* from, bool is_there);
@@ -56,7 +55,7 @@ void wait_for_copies() {
 template <typename... Parameters, typename... Values>
 void launch_with_shared(void (*kernel)(Parameters...), dim3 blocks, int threads, size_t shared_bytes,
                         cudaStream_t stream, const Values&... values) {
-  emulated_gpu::launch_on_hopper(
+  emulated_gpu::launch_with_instructions(
       blocks, dim3(static_cast<unsigned>(threads)), shared_bytes, false, stream,
       [kernel, held = std::tuple<std::decay_t<const Values>...>(values...)] { std::apply(kernel, held); });
 }

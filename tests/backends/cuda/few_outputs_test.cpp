@@ -9,16 +9,10 @@
 #include <random>
 
 #include "core/float16.h"
-#include "gpu_memory.h"
-#include "support/test_seed.h"
+#include "kernel_test.h"
 
 namespace troika::cuda {
 namespace {
-
-bool has_gpu() {
-  int count = 0;
-  return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-}
 
 // Numbers of a type, as its bits and as floats.
 template <typename Bits>
@@ -100,20 +94,7 @@ void expect_gradient(DType dtype, const FewOutputs& s, bool bias, std::mt19937_6
   expect_equal_bits(dbias.read(), first_bias);
 }
 
-class FewOutputsOnGpu : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no GPU";
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
-  }
-  void TearDown() override {
-    if (stream_) cudaStreamDestroy(stream_);
-  }
-
-  cudaStream_t stream_ = nullptr;
-};
-
-class FewOutputsTest : public FewOutputsOnGpu, public testing::WithParamInterface<DType> {
+class FewOutputsTest : public KernelTest<DType, 80> {
  protected:
   void expect(const FewOutputs& sizes) {
     for (bool bias : {true, false})
@@ -122,9 +103,6 @@ class FewOutputsTest : public FewOutputsOnGpu, public testing::WithParamInterfac
       else
         expect_gradient<uint16_t>(GetParam(), sizes, bias, lot_, stream_);
   }
-
- private:
-  std::mt19937_64 lot_{test_seed()};
 };
 
 TEST_P(FewOutputsTest, takes_each_number_of_outputs) {
@@ -143,7 +121,9 @@ TEST_P(FewOutputsTest, takes_each_number_of_rows) {
 
 TEST_P(FewOutputsTest, takes_more_rows_than_the_most_chunks_have) { expect({4099, 16, 1024}); }
 
-TEST_F(FewOutputsOnGpu, keep_a_number_that_is_not_finite) {
+class FewOutputsNumbers : public KernelTest<DType, 80> {};
+
+TEST_P(FewOutputsNumbers, keep_a_number_that_is_not_finite) {
   const FewOutputs s{70, 3, 16};
   std::vector<float> dy(static_cast<size_t>(s.rows * s.outputs), 1), x(static_cast<size_t>(s.rows * s.features), 1);
   x[69 * 16 + 5] = INFINITY;
@@ -164,8 +144,9 @@ TEST_F(FewOutputsOnGpu, keep_a_number_that_is_not_finite) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, FewOutputsTest, testing::Values(DType::f32, DType::bf16, DType::f16),
-                         [](const auto& type) { return std::string(name_of(type.param)); });
+constexpr auto kName = [](const auto& type) { return std::string(name_of(type.param)); };
+INSTANTIATE_TEST_SUITE_P(Types, FewOutputsTest, testing::Values(DType::f32, DType::bf16, DType::f16), kName);
+INSTANTIATE_TEST_SUITE_P(Types, FewOutputsNumbers, testing::Values(DType::f32), kName);
 
 }  // namespace
 }  // namespace troika::cuda

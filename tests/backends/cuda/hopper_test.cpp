@@ -8,14 +8,10 @@
 
 #include "backends/cuda/hopper/conv2d.h"
 #include "core/float16.h"
-#include "gpu_memory.h"
-#include "support/test_seed.h"
+#include "kernel_test.h"
 
 namespace troika::cuda {
 namespace {
-
-// Whether the machine has a GPU that runs these kernels.
-bool has_hopper() { return compute_capability() == 90; }
 
 std::vector<uint16_t> random_bf16(size_t count, std::mt19937_64& lot) {
   std::vector<uint16_t> values(count);
@@ -129,19 +125,9 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << c.n << "x" << c.channels << "x" << c.size << "x" << c.size << "_on_" << c.multiprocessors;
 }
 
-class HopperConv2d : public testing::TestWithParam<Case> {
+class HopperConv2d : public KernelTest<Case, 90, 90> {
  protected:
-  void SetUp() override {
-    if (!has_hopper()) GTEST_SKIP() << "no GPU of compute capability 9.0";
-    check(cudaSetDevice(0), "GPU");
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
-  }
-  void TearDown() override {
-    if (stream_) cudaStreamDestroy(stream_);
-  }
   const Convolution v_ = same_size(GetParam().n, GetParam().channels, GetParam().size);
-  std::mt19937_64 lot_{test_seed()};
-  cudaStream_t stream_ = nullptr;
 };
 
 TEST_P(HopperConv2d, EqualsPlainLoops) {

@@ -9,8 +9,7 @@
 #include <random>
 
 #include "core/float16.h"
-#include "gpu_memory.h"
-#include "support/test_seed.h"
+#include "kernel_test.h"
 
 namespace troika::cuda {
 namespace {
@@ -97,16 +96,8 @@ void expect_sums(const std::vector<float>& found, const std::vector<double>& exp
   for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-4 * typical) << "element " << i;
 }
 
-class SmallConv2d : public testing::TestWithParam<Case> {
+class SmallConv2d : public KernelTest<Case, 80> {
  protected:
-  void SetUp() override {
-    if (compute_capability() < 80) GTEST_SKIP() << "no GPU of compute capability 8.0 or later";
-    check(cudaSetDevice(0), "GPU");
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
-  }
-  void TearDown() override {
-    if (stream_) cudaStreamDestroy(stream_);
-  }
   Numbers random(int64_t count) { return Numbers::random(dtype_, count, lot_); }
   std::vector<float> random_floats(int64_t count) {
     std::vector<float> values(static_cast<size_t>(count));
@@ -117,8 +108,6 @@ class SmallConv2d : public testing::TestWithParam<Case> {
   const Convolution v_ = GetParam().convolution();
   const DType dtype_ = GetParam().dtype;
   const SmallConv2dLimits limits_ = GetParam().limits();
-  std::mt19937_64 lot_{test_seed()};
-  cudaStream_t stream_ = nullptr;
 };
 
 // Numbers in the GPU's memory.

@@ -7,8 +7,7 @@
 
 #include "backends/cuda/stem_mma.h"
 #include "core/float16.h"
-#include "gpu_memory.h"
-#include "support/test_seed.h"
+#include "kernel_test.h"
 
 namespace troika::cuda {
 namespace {
@@ -82,17 +81,8 @@ struct Format {
 };
 constexpr Format kFormats[] = {{DType::bf16, 1.0 / 128}, {DType::f16, 1.0 / 1024}};
 
-class StemMma : public testing::TestWithParam<Case> {
+class StemMma : public KernelTest<Case, 80> {
  protected:
-  void SetUp() override {
-    if (compute_capability() < 80) GTEST_SKIP() << "no GPU of compute capability 8.0 or later";
-    check(cudaSetDevice(0), "GPU");
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
-  }
-  void TearDown() override {
-    if (stream_) cudaStreamDestroy(stream_);
-  }
-
   std::vector<uint16_t> random(const Format& format, size_t count, float mean = 0, float deviation = 1) {
     std::normal_distribution<float> normal(mean, deviation);
     std::vector<uint16_t> values(count);
@@ -144,8 +134,6 @@ class StemMma : public testing::TestWithParam<Case> {
     return {weights.read(), bias.read()};
   }
 
-  std::mt19937_64 lot_{test_seed()};
-  cudaStream_t stream_ = nullptr;
   int multiprocessors_ = 2;
 };
 

@@ -1,14 +1,18 @@
-// Memory of a GPU, or of one in software, for tests of kernels.
+// Tests of kernels on a GPU, or on one in software, and their memory.
 #pragma once
 
 #include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
 
+#include <climits>
 #include <cmath>
 #include <cstdint>
+#include <random>
 #include <type_traits>
 #include <vector>
 
 #include "backends/cuda/check.h"
+#include "support/test_seed.h"
 
 namespace troika::cuda {
 
@@ -54,6 +58,26 @@ class Memory {
   T* address_ = nullptr;
   const size_t count_;
   const cudaStream_t stream_;
+};
+
+// A test on the first GPU, which must have a compute capability from kLeast to kMost, times 10.
+template <typename Parameter, int kLeast, int kMost = INT_MAX>
+class KernelTest : public testing::TestWithParam<Parameter> {
+ protected:
+  void SetUp() override {
+    const int found = compute_capability();
+    if (found < kLeast || found > kMost)
+      GTEST_SKIP() << "no GPU of compute capability " << kLeast / 10 << "." << kLeast % 10
+                   << (kMost > kLeast ? " or later" : "");
+    check(cudaSetDevice(0), "GPU");
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "stream");
+  }
+  void TearDown() override {
+    if (stream_) cudaStreamDestroy(stream_);
+  }
+
+  std::mt19937_64 lot_{test_seed()};
+  cudaStream_t stream_ = nullptr;
 };
 
 }  // namespace troika::cuda
