@@ -220,7 +220,7 @@ bool FastestWay::is_large() const { return plan_ && plan_->workspace_bytes() > k
 FastestWay::FastestWay(CudaDevice& device, const Problem& problem, std::vector<Way> ways) {
   leave_out_unproven(device, ways);
   if (device.is_plan_only()) {
-    if (!ways.empty()) way_.name = ways.front().name;
+    if (!ways.empty()) way_ = {.name = ways[0].name, .describe = {}, .maker = ways[0].maker};
     return;
   }
   if (has_no_choice(ways)) {
