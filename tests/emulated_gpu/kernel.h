@@ -90,6 +90,8 @@ void poison_once(Variable& variable, uint64_t& block) {
 #define __syncthreads() emulated_gpu::barrier()
 #define __syncthreads_and(value) emulated_gpu::barrier_and(value)
 
+using std::isfinite;
+using std::isnan;
 using std::max;
 using std::min;
 inline int min(int a, unsigned b) { return std::min<int>(a, static_cast<int>(b)); }

@@ -6,6 +6,7 @@
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/maps.cuh"
+#include "core/text.h"
 #include "ops/broadcast.h"
 #include "ops/compare.h"
 

@@ -65,7 +65,7 @@ KernelChoice select_average_update(CudaDevice& device, const KernelRequest& requ
     counts.push_back(floats_in(input_type(request, i), request.input_layouts[i]));
   }
   choice.kernel = std::make_unique<AverageUpdate>(
-      device.stream(), static_cast<float>(1 - request.node.attributes.real("decay")), std::move(counts));
+      stream_of(device), static_cast<float>(1 - request.node.attributes.real("decay")), std::move(counts));
   return choice;
 }
 

@@ -5,6 +5,7 @@
 #include "backends/cuda/batch_norm2d_passes.h"
 #include "backends/cuda/batch_norm2d_statistics.cuh"
 #include "backends/cuda/grid.cuh"
+#include "core/text.h"
 
 namespace troika::cuda {
 namespace {

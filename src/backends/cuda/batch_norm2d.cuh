@@ -6,10 +6,12 @@
 // order, and finishes the channels.
 #pragma once
 
+#include "backends/cuda/cuda_device.h"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/loaded_packs.cuh"
 #include "backends/cuda/pack_width.cuh"
+#include "core/text.h"
 
 namespace troika::cuda {
 

@@ -1,5 +1,5 @@
 // Messages of CUDA, cuDNN and cuBLASLt.
-#include "backends/cuda/check.h"
+#include "backends/cuda/library_check.h"
 
 #include "core/text.h"
 

@@ -1,10 +1,7 @@
-// The one check of each of NVIDIA's libraries: a failure becomes an Error that says what was being
-// done.
+// The one check of CUDA's calls: a failure becomes an Error that says what was being done.
 #pragma once
 
-#include <cublasLt.h>
 #include <cuda_runtime_api.h>
-#include <cudnn.h>
 
 #include <string_view>
 
@@ -15,8 +12,6 @@ namespace troika::cuda {
 // `what` begins the message: "conv2d 'stem' on cuda:0". OUT_OF_MEMORY where that is the reason,
 // else INTERNAL.
 void check(cudaError_t status, std::string_view what);
-void check(cudnnStatus_t status, std::string_view what);
-void check(cublasStatus_t status, std::string_view what);
 
 // The same for the hot path, whose caller builds no message.
 inline void check_launch(cudaError_t status) {

@@ -16,6 +16,7 @@
 #include "backends/cuda/stem_mma.h"
 #include "backends/cuda/stem_ways.h"
 #include "backends/cuda/sums_difference.h"
+#include "core/text.h"
 #include "ops/products.h"
 
 namespace troika::cuda {

@@ -11,11 +11,14 @@
 #include "backends/cuda/rounded_gradient.h"
 #include "backends/cuda/stem_ways.h"
 #include "backends/kernel_list.h"
+#include "core/text.h"
 #include "ops/batch_norm2d.h"
 #include "ops/op_def.h"
 #include "ops/products.h"
 
 namespace troika::cuda {
+
+cudaStream_t stream_of(const CudaDevice& device) { return device.stream(); }
 
 CudaDevice::CudaDevice(int index, PlanOnly) : index_(index), plans_(std::make_shared<PlanCache>()) {}
 

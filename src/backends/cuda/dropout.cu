@@ -4,6 +4,7 @@
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/philox.cuh"
+#include "core/text.h"
 
 namespace troika::cuda {
 namespace {

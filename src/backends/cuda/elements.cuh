@@ -6,9 +6,9 @@
 #include <cuda_fp16.h>
 
 #include <cstdint>
+#include <string>
 
 #include "core/dtype.h"
-#include "core/text.h"
 
 namespace troika::cuda {
 
@@ -48,7 +48,7 @@ auto with_type(DType dtype, F&& f) {
     case DType::f32: return f(float{});
     case DType::bf16: return f(__nv_bfloat16{});
     case DType::f16: return f(__half{});
-    default: throw Error(Status::internal, text("a CUDA kernel was asked for ", name_of(dtype)));
+    default: throw Error(Status::internal, std::string("a CUDA kernel was asked for ").append(name_of(dtype)));
   }
 }
 

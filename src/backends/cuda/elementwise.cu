@@ -5,6 +5,7 @@
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/maps.cuh"
+#include "core/text.h"
 
 namespace troika::cuda {
 namespace {

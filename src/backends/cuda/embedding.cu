@@ -3,6 +3,7 @@
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
+#include "core/text.h"
 #include "ops/embedding.h"
 
 namespace troika::cuda {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <type_traits>
 
-#include "backends/cuda/check.h"
 #include "backends/cuda/context_guard.h"
+#include "backends/cuda/library_check.h"
 
 namespace troika::cuda {
 

@@ -86,7 +86,7 @@ template <typename Body>
 KernelChoice runs_choice(const CudaDevice& device, const KernelRequest& request, std::string name, InputRuns runs,
                          Body body) {
   KernelChoice choice;
-  choice.kernel = std::make_unique<RunsKernel<Body>>(device.stream(), std::move(runs), std::move(body));
+  choice.kernel = std::make_unique<RunsKernel<Body>>(stream_of(device), std::move(runs), std::move(body));
   choice.name = std::move(name);
   choice.input_layouts = request.input_layouts;
   choice.output_layouts.resize(request.node.outputs.size());

@@ -4,11 +4,16 @@
 #include <algorithm>
 
 #include "backends/cuda/check.h"
-#include "backends/cuda/cuda_device.h"
 #include "backends/cuda/nhwc_layout.h"
-#include "core/text.h"
+#include "device/kernel.h"
 
 namespace troika::cuda {
+
+class CudaDevice;
+
+// Returns the device's stream. Kernels' files do not include the device, which needs the headers of
+// all libraries.
+cudaStream_t stream_of(const CudaDevice& device);
 
 #define TROIKA_KERNEL(op, cpu, cuda) KernelChoice select_##op(CudaDevice& device, const KernelRequest& request);
 #include "backends/kernels.def"
@@ -53,7 +58,7 @@ class FunctionKernel : public Kernel {
 
 template <typename Body>
 std::unique_ptr<Kernel> make_kernel(const CudaDevice& device, Body body) {
-  return std::make_unique<FunctionKernel<Body>>(device.stream(), std::move(body));
+  return std::make_unique<FunctionKernel<Body>>(stream_of(device), std::move(body));
 }
 
 // The types of a node's inputs and outputs.

@@ -1,5 +1,6 @@
 // linear and its gradients: cuBLASLt's kernels, with bias and bias gradient in the product if they
 // support them, else after it; and an own kernel for weight gradients of few outputs.
+#include "core/text.h"
 #include "ops/linear.h"
 
 #include <array>

@@ -4,6 +4,7 @@
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/value_losses.cuh"
+#include "core/text.h"
 #include "ops/losses.h"
 
 namespace troika::cuda {

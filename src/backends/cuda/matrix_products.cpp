@@ -1,6 +1,7 @@
 // matmul by cuBLASLt: a call per pair of matrices.
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/matmul.h"
+#include "core/text.h"
 #include "ops/matmul.h"
 
 namespace troika::cuda {

@@ -1,5 +1,6 @@
 // layer_norm, group_norm and rms_norm with their gradients: a block per row (ops/norm.h). The
 // gradients of a weight are sums over rows, in parts of a fixed number of rows. In f32.
+#include "core/text.h"
 #include "ops/norm.h"
 
 #include "backends/cuda/block_sum.cuh"

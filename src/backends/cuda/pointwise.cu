@@ -3,6 +3,7 @@
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/maps.cuh"
+#include "core/text.h"
 
 namespace troika::cuda {
 namespace {

@@ -6,6 +6,7 @@
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/pack_width.cuh"
+#include "core/text.h"
 #include "ops/window.h"
 
 namespace troika::cuda {

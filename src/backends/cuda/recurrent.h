@@ -4,6 +4,7 @@
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/matmul.h"
 #include "backends/cuda/recurrent_step.h"
+#include "core/text.h"
 #include "device/scratch.h"
 #include "ops/recurrent.h"
 

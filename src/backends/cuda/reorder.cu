@@ -1,6 +1,8 @@
 // Reorders between plain images and those stored channels last: batched transposes.
+#include "backends/cuda/cuda_device.h"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
+#include "core/text.h"
 
 namespace troika::cuda {
 namespace {

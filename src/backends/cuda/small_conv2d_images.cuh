@@ -8,6 +8,7 @@
 #include "backends/cuda/divisor.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/matrix_instructions.cuh"
+#include "core/text.h"
 
 namespace troika::cuda {
 

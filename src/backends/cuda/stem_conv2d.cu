@@ -7,6 +7,7 @@
 #include "backends/cuda/epilogue.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/pack_width.cuh"
+#include "core/text.h"
 
 namespace troika::cuda {
 namespace {

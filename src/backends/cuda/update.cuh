@@ -181,7 +181,7 @@ template <typename Rule, typename G>
 class UpdateKernel : public Kernel {
  public:
   UpdateKernel(const CudaDevice& device, const KernelRequest& request)
-      : stream_(device.stream()),
+      : stream_(stream_of(device)),
         operands_(request.node),
         row_(static_cast<size_t>(request.node.attributes.integer("row"))),
         columns_(static_cast<size_t>(input_type(request, update::settings).shape[1])),
