@@ -43,8 +43,9 @@ SHARDED = ("unit", "conformance", "equivalence")
 PARTED = ("conformance", "equivalence", *(["unit"] if EMULATOR else []))
 
 # A normal run with TROIKA_TEST_PART=1/2 has every other suite of these groups: a language of the
-# bindings, or a test of the docs, takes a minute.
-PARTED_GROUPS = ("bindings", "docs")
+# bindings, or a test of the docs, takes a minute, and those of several processes or of GPUs in
+# software take two.
+PARTED_GROUPS = ("bindings", "docs", "emulated", "processes")
 
 # Threads of OpenMP sleep while they wait. On a loaded machine a thread that spins takes the core of
 # the thread that it waits for: the conformance suite took 356 s there, and takes 31 s now.

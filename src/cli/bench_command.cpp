@@ -6,6 +6,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <sstream>
 
 #include "cli/auto_mesh.h"
 #include "cli/command_line.h"
@@ -179,6 +180,19 @@ std::string profile_of(const Context& context, const Trainer& trainer, const std
   return profile.table(rates_of(context, devices, parse_precision(options.precision)), step_seconds);
 }
 
+// The lines of the trainer's plan that say what its recordings do to be faster.
+std::string recordings_of(const Trainer& trainer, int64_t batch) {
+  int64_t size = 0;
+  call(troika_trainer_explain, trainer.get(), batch, nullptr, int64_t{0}, &size);
+  std::string plan(static_cast<size_t>(size), '\0');
+  call(troika_trainer_explain, trainer.get(), batch, plan.data(), size, &size);
+  std::istringstream lines(plan);
+  std::string found;
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("  recorded ")) found += line.substr(2) + '\n';
+  return found;
+}
+
 int bench(const Command& command, BenchOptions& options) {
   if (options.processes != 1) return run_in_processes(command, options.processes);
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
@@ -260,11 +274,12 @@ int bench(const Command& command, BenchOptions& options) {
       ready, samples.c_str());
   if (options.epochs > 0) std::cout << measure_epochs(real, trainer, options, rates.median);
   if (!options.profile) return 0;
+  const std::string recordings = recordings_of(trainer, options.batch);
   trainer = Trainer();
   trainer_options.collect_trace = 1;
   call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &trainer_options,
        trainer.out());
-  std::cout << profile_of(context, trainer, devices, batches, options, options.batch / rates.median);
+  std::cout << profile_of(context, trainer, devices, batches, options, options.batch / rates.median) << recordings;
   return 0;
 }
 

@@ -18,4 +18,7 @@ void* find_loaded_function(const char* name);
 // Returns the folder of the library or program with this address; empty if the system has none.
 std::string folder_of_code(const void* address);
 
+// Whether two addresses are of the same library or program.
+bool are_of_one_library(const void* a, const void* b);
+
 }  // namespace troika

@@ -52,6 +52,8 @@ class Recording {
  public:
   virtual ~Recording() = default;
   virtual void run() = 0;
+  // Returns what the device did to be faster, and what that brought; empty: nothing.
+  virtual std::string note() const { return ""; }
 };
 
 // When a launch ran on its device.

@@ -317,15 +317,17 @@ void set_last_error(cudaError_t status);  // of the runtime
 
 namespace {
 
-void enqueue_grid(dim3 grid, dim3 threads, size_t shared_bytes, size_t most_shared, bool is_cooperative,
-                  cudaStream_t stream, std::function<void()> thread) {
+void enqueue_grid(const void* function, dim3 grid, dim3 threads, size_t shared_bytes, size_t most_shared,
+                  bool is_cooperative, cudaStream_t stream, std::function<void()> thread) {
   constexpr unsigned kMostHigh = 65535;
   const uint64_t in_block = uint64_t{threads.x} * threads.y * threads.z;
   if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffffu || grid.y > kMostHigh || grid.z > kMostHigh ||
       in_block == 0 || in_block > kMostThreads || threads.z > 64 || shared_bytes > most_shared)
     return set_last_error(cudaErrorInvalidConfiguration);
   if (const cudaError_t status = why_not(stream); status != cudaSuccess) return set_last_error(status);
-  enqueue(stream, {[=, run = std::move(thread)] { run_grid(grid, threads, shared_bytes, is_cooperative, run); }});
+  enqueue(stream, {.run = [=, run = std::move(thread)] { run_grid(grid, threads, shared_bytes, is_cooperative, run); },
+                   .function = function,
+                   .is_cooperative = is_cooperative});
 }
 
 std::mutex faulty_mutex;
@@ -343,14 +345,15 @@ bool loses_block(const char* name) {
   return !faulty_kernel.empty() && std::string_view(name).starts_with(faulty_kernel);
 }
 
-void launch_threads(dim3 grid, dim3 threads, size_t shared_bytes, cudaStream_t stream, std::function<void()> thread) {
-  enqueue_grid(grid, threads, shared_bytes, kMostStaticAndDynamicShared, false, stream, std::move(thread));
+void launch_threads(const void* function, dim3 grid, dim3 threads, size_t shared_bytes, cudaStream_t stream,
+                    std::function<void()> thread) {
+  enqueue_grid(function, grid, threads, shared_bytes, kMostStaticAndDynamicShared, false, stream, std::move(thread));
 }
 
-void launch_with_instructions(dim3 grid, dim3 threads, size_t shared_bytes, bool is_cooperative, cudaStream_t stream,
-                              std::function<void()> thread) {
+void launch_with_instructions(const void* function, dim3 grid, dim3 threads, size_t shared_bytes, bool is_cooperative,
+                              cudaStream_t stream, std::function<void()> thread) {
   constexpr size_t kMostShared = 227 << 10;
-  enqueue_grid(grid, threads, shared_bytes, kMostShared, is_cooperative, stream, std::move(thread));
+  enqueue_grid(function, grid, threads, shared_bytes, kMostShared, is_cooperative, stream, std::move(thread));
 }
 
 }  // namespace emulated_gpu

@@ -39,9 +39,9 @@ std::byte* shared_place(uint32_t address, size_t bytes);
 // exchange.
 const uint64_t* exchange_all(uint64_t bits);
 
-// As launch_threads() of kernel.h, with as much shared memory as Hopper has. All blocks of a
-// cooperative launch take turns.
-void launch_with_instructions(dim3 grid, dim3 threads, size_t shared_bytes, bool is_cooperative, cudaStream_t stream,
-                              std::function<void()> thread);
+// As launch_threads() of kernel.h, of the kernel `function`, with as much shared memory as Hopper
+// has. All blocks of a cooperative launch take turns.
+void launch_with_instructions(const void* function, dim3 grid, dim3 threads, size_t shared_bytes, bool is_cooperative,
+                              cudaStream_t stream, std::function<void()> thread);
 
 }  // namespace emulated_gpu

@@ -18,6 +18,10 @@ struct Work {
   std::function<bool()> is_ready = nullptr;
   // Whether the work may access the memory of every GPU, not only of the stream's GPU.
   bool reaches_all = false;
+  // A graph says this of the work.
+  cudaGraphNodeType type = cudaGraphNodeTypeKernel;
+  const void* function = nullptr;  // of a kernel; null: another library loaded it, and the runtime does not know it
+  bool is_cooperative = false;     // a kernel whose blocks all run at once
 };
 
 // Appends work to a stream, from any thread. Returns false, with no effect, if the thread's current

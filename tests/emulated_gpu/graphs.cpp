@@ -3,6 +3,7 @@
 #include "graphs.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <utility>
 
@@ -36,6 +37,30 @@ std::vector<const CUgraphNode_st*> drawn_order(const CUgraph_st& graph) {
       if (--waits_for[follower] == 0) ready.push_back(follower);
   }
   return order;
+}
+
+// Returns a graph of the same nodes, which does not change with the first.
+std::shared_ptr<const CUgraph_st> copy_of(const CUgraph_st& graph) {
+  auto copy = std::make_shared<CUgraph_st>(graph);
+  std::map<cudaGraphNode_t, cudaGraphNode_t> copies;
+  for (auto& node : copy->nodes) {
+    const cudaGraphNode_t original = node.get();
+    node = std::make_shared<CUgraphNode_st>(*node);
+    copies[original] = node.get();
+    for (cudaGraphNode_t& before : node->after) before = copies.at(before);
+  }
+  return copy;
+}
+
+bool has(const CUgraph_st& graph, const CUgraphNode_st* node) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const auto& own) { return own.get() == node; });
+}
+
+// A programmatic edge is between two kernels, and begins at the port of that name.
+bool is_possible(const CUgraphNode_st& from, const CUgraphNode_st& to, const cudaGraphEdgeData& edge) {
+  if (edge.type == cudaGraphDependencyTypeDefault) return edge.from_port == 0 && edge.to_port == 0;
+  return edge.type == cudaGraphDependencyTypeProgrammatic && edge.from_port == cudaGraphKernelNodePortProgrammatic &&
+         edge.to_port == 0 && from.work.type == cudaGraphNodeTypeKernel && to.work.type == cudaGraphNodeTypeKernel;
 }
 
 }  // namespace
@@ -86,8 +111,8 @@ cudaError_t instantiate(cudaGraphExec_t& executable, cudaGraph_t graph) {
   const auto found = live<CUgraph_st>().find(graph);
   if (!found) return cudaErrorInvalidValue;
   if (must_fail("cudaGraphInstantiate")) return cudaErrorMemoryAllocation;
-  executable = live<CUgraphExec_st>().add(
-      std::make_shared<CUgraphExec_st>(CUgraphExec_st{current_gpu(), std::make_shared<const CUgraph_st>(*found)}));
+  executable =
+      live<CUgraphExec_st>().add(std::make_shared<CUgraphExec_st>(CUgraphExec_st{current_gpu(), copy_of(*found)}));
   return cudaSuccess;
 }
 
@@ -126,10 +151,46 @@ cudaError_t continue_behind(cudaStream_t stream, std::vector<cudaGraphNode_t> no
   if (!gpus.find(stream)) return cudaErrorInvalidResourceHandle;
   if (!stream->capture) return cudaErrorIllegalState;
   for (const CUgraphNode_st* node : nodes)
-    if (std::none_of(stream->capture->nodes.begin(), stream->capture->nodes.end(),
-                     [&](const auto& own) { return own.get() == node; }))
-      return cudaErrorInvalidValue;
+    if (!has(*stream->capture, node)) return cudaErrorInvalidValue;
   stream->behind = std::move(nodes);
+  return cudaSuccess;
+}
+
+cudaError_t edges_of(cudaGraph_t graph, std::vector<cudaGraphNode_t>& from, std::vector<cudaGraphNode_t>& to,
+                     std::vector<cudaGraphEdgeData>& edges) {
+  const auto found = live<CUgraph_st>().find(graph);
+  if (!found) return cudaErrorInvalidValue;
+  for (const auto& node : found->nodes) {
+    from.insert(from.end(), node->after.begin(), node->after.end());
+    to.insert(to.end(), node->after.size(), node.get());
+    edges.insert(edges.end(), node->edges.begin(), node->edges.end());
+    edges.resize(from.size());
+  }
+  return cudaSuccess;
+}
+
+cudaError_t add_edge(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to, const cudaGraphEdgeData* edge) {
+  const auto found = live<CUgraph_st>().find(graph);
+  const cudaGraphEdgeData data = edge ? *edge : cudaGraphEdgeData{};
+  if (!found || !has(*found, from) || !has(*found, to) || !is_possible(*from, *to, data)) return cudaErrorInvalidValue;
+  if (std::count(to->after.begin(), to->after.end(), from)) return cudaErrorInvalidValue;
+  to->edges.resize(to->after.size());
+  to->after.push_back(from);
+  to->edges.push_back(data);
+  return cudaSuccess;
+}
+
+cudaError_t remove_edge(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to, const cudaGraphEdgeData* edge) {
+  const auto found = live<CUgraph_st>().find(graph);
+  const cudaGraphEdgeData data = edge ? *edge : cudaGraphEdgeData{};
+  if (!found || !has(*found, from) || !has(*found, to)) return cudaErrorInvalidValue;
+  const auto at = std::find(to->after.begin(), to->after.end(), from);
+  if (at == to->after.end()) return cudaErrorInvalidValue;
+  to->edges.resize(to->after.size());
+  const auto of = to->edges.begin() + (at - to->after.begin());
+  if (std::memcmp(&*of, &data, sizeof data) != 0) return cudaErrorInvalidValue;
+  to->after.erase(at);
+  to->edges.erase(of);
   return cudaSuccess;
 }
 

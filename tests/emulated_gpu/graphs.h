@@ -17,7 +17,8 @@ struct CUuserObject_st {
 
 struct CUgraphNode_st {
   emulated_gpu::Work work;
-  std::vector<cudaGraphNode_t> after;  // the nodes that this node waits for
+  std::vector<cudaGraphNode_t> after;    // the nodes that this node waits for
+  std::vector<cudaGraphEdgeData> edges;  // from each of these nodes
 };
 
 struct CUgraph_st {
@@ -45,6 +46,12 @@ cudaError_t launch(cudaGraphExec_t executable, cudaStream_t stream);
 cudaError_t capture_info(cudaStream_t stream, cudaStreamCaptureStatus& status, cudaGraph_t& graph,
                          const std::vector<cudaGraphNode_t>*& behind);
 cudaError_t continue_behind(cudaStream_t stream, std::vector<cudaGraphNode_t> nodes);
+// A null array of edges stands for plain edges. A kernel that may start early waits for the kernel
+// before it with its first statement (translate.py), so a launch runs the nodes in the same orders.
+cudaError_t edges_of(cudaGraph_t graph, std::vector<cudaGraphNode_t>& from, std::vector<cudaGraphNode_t>& to,
+                     std::vector<cudaGraphEdgeData>& edges);
+cudaError_t add_edge(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to, const cudaGraphEdgeData* edge);
+cudaError_t remove_edge(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to, const cudaGraphEdgeData* edge);
 cudaError_t create_user_object(cudaUserObject_t& object, void* held, cudaHostFn_t destroy, unsigned references);
 cudaError_t release(cudaUserObject_t object, unsigned references);
 cudaError_t keep(cudaGraph_t graph, cudaUserObject_t object, unsigned references, bool moves);

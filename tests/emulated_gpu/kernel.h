@@ -45,10 +45,11 @@ struct Index {
 // The indices of the running thread.
 extern Index thread_index, block_index, block_size, grid_size;
 
-// Enqueues a kernel, which runs `thread` once for each thread of each block. Blocks and threads run
-// in an order drawn by lot. If the grid or the stream is invalid, sets the last error, as a launch
-// does.
-void launch_threads(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, std::function<void()> thread);
+// Enqueues the kernel `function`, which runs `thread` once for each thread of each block. Blocks
+// and threads run in an order drawn by lot. If the grid or the stream is invalid, sets the last
+// error, as a launch does.
+void launch_threads(const void* function, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
+                    std::function<void()> thread);
 
 // Whether launches of the kernel, whose name may have template arguments, lose their first block.
 bool loses_block(const char* name);
@@ -57,7 +58,8 @@ template <typename Kernel, typename... Values>
 void launch(const char* name, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, Kernel kernel,
             const Values&... values) {
   const bool is_faulty = loses_block(name);
-  launch_threads(grid, block, shared_bytes, stream,
+  static const char function = 0;  // stands for the kernel: an address in the same library
+  launch_threads(&function, grid, block, shared_bytes, stream,
                  [is_faulty, kernel, held = std::tuple<std::decay_t<const Values>...>(values...)] {
                    if (!is_faulty || block_index.x + block_index.y + block_index.z > 0) std::apply(kernel, held);
                  });
@@ -101,6 +103,7 @@ inline void __threadfence() {}
 inline void __syncwarp(unsigned = ~0u) { emulated_gpu::exchange(0, 0); }
 inline float normcdff(float x) { return static_cast<float>(0.5 * std::erfc(-static_cast<double>(x) / std::sqrt(2.0))); }
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
+inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
 inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>(uint64_t{a} * b >> 32); }
 
 template <typename T>

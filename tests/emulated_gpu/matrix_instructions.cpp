@@ -121,6 +121,18 @@ void multiply(MatrixElement element, float (&d)[4], const uint32_t (&a)[4], cons
   if (is_spoiled && lane == 0) d[0] += 1;
 }
 
+// To the nearest, ties away from zero.
+uint32_t round_to_tf32(uint32_t bits) {
+  if (std::isnan(std::bit_cast<float>(bits))) return 0x7fffffffu;
+  return (bits + 0x1000u) & 0xffffe000u;
+}
+
+uint32_t load_word(uint32_t address) {
+  uint32_t word = 0;
+  std::memcpy(&word, at(address, sizeof word), sizeof word);
+  return word;
+}
+
 void begin_copy(int bytes, uint32_t to, const void* from, bool is_there) {
   const auto size = static_cast<uint32_t>(bytes);
   if (is_there && reinterpret_cast<uintptr_t>(from) % size != 0) stop("a copy's source is not aligned");

@@ -16,6 +16,8 @@ enum class MatrixElement { bf16, f16, f32 };
 
 void load_matrices(bool transposes, uint32_t* fragments, int count, uint32_t address);
 void multiply(MatrixElement element, float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]);
+uint32_t round_to_tf32(uint32_t bits);
+uint32_t load_word(uint32_t address);
 void begin_copy(int bytes, uint32_t to, const void* from, bool is_there);
 void end_copies();
 void wait_for_copies(size_t left);
@@ -25,6 +27,8 @@ void wait_for_copies(size_t left);
 namespace troika::cuda {
 
 using emulated_gpu::end_copies;
+using emulated_gpu::load_word;
+using emulated_gpu::round_to_tf32;
 using emulated_gpu::shared_address;
 
 template <bool kTranspose, int kCount>
@@ -56,7 +60,7 @@ template <typename... Parameters, typename... Values>
 void launch_with_shared(void (*kernel)(Parameters...), dim3 blocks, int threads, size_t shared_bytes,
                         cudaStream_t stream, const Values&... values) {
   emulated_gpu::launch_with_instructions(
-      blocks, dim3(static_cast<unsigned>(threads)), shared_bytes, false, stream,
+      reinterpret_cast<const void*>(kernel), blocks, dim3(static_cast<unsigned>(threads)), shared_bytes, false, stream,
       [kernel, held = std::tuple<std::decay_t<const Values>...>(values...)] { std::apply(kernel, held); });
 }
 

@@ -21,7 +21,8 @@ size_t Trained::launches_of(const std::string& kernel) const {
   return launches;
 }
 
-Trained train(const Recipe& recipe, const std::vector<troika_device>& devices, const std::string& engines) {
+Trained train(const Recipe& recipe, const std::vector<troika_device>& devices, const std::string& engines,
+              int32_t precision) {
   Trained trained;
   troika_error error{};
   const auto call = [&](troika_status status) { ASSERT_GE(status, TROIKA_OK) << error.message; };
@@ -36,7 +37,7 @@ Trained train(const Recipe& recipe, const std::vector<troika_device>& devices, c
   call(troika_context_create(&options, &context, &error));
   call(recipe.build(context, &model, &error));
   troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
-  trainer_options.precision = TROIKA_PRECISION_BF16;
+  trainer_options.precision = precision;
   trainer_options.learning_rate = 0.01;
   call(troika_model_attach(model, devices.data(), static_cast<int32_t>(devices.size()), &trainer_options, &trainer,
                            &error));

@@ -1,4 +1,4 @@
-// One training step in bf16 by the C interface, on a GPU in software or on a CPU, and what it
+// One training step by the C interface, on a GPU in software or on a CPU, and what it
 // computed. For tests of kernels that must prove themselves.
 #pragma once
 
@@ -51,7 +51,8 @@ class Layers {
 };
 
 // Without a folder of engines, they are measured anew.
-Trained train(const Recipe& recipe, const std::vector<troika_device>& devices, const std::string& engines = "");
+Trained train(const Recipe& recipe, const std::vector<troika_device>& devices, const std::string& engines = "",
+              int32_t precision = TROIKA_PRECISION_BF16);
 
 // The norm of the difference, as a part of the norm.
 double distance(const std::vector<float>& found, const std::vector<float>& expected);

@@ -266,10 +266,12 @@ EMULATED cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, c
   const bool reaches_all = to_gpu >= 0 && from_gpu >= 0 && to_gpu != from_gpu;
   if (from_gpu < 0 && !is_pinned(from)) {
     std::vector<std::byte> held(static_cast<const std::byte*>(from), static_cast<const std::byte*>(from) + bytes);
-    enqueue(stream, {[=, held = std::move(held)] { std::memcpy(to, held.data(), bytes); }});
+    enqueue(stream, {.run = [=, held = std::move(held)] { std::memcpy(to, held.data(), bytes); },
+                     .type = cudaGraphNodeTypeMemcpy});
     return cudaSuccess;
   }
-  enqueue(stream, {[=] { std::memmove(to, from, bytes); }, nullptr, reaches_all});
+  enqueue(stream,
+          {.run = [=] { std::memmove(to, from, bytes); }, .reaches_all = reaches_all, .type = cudaGraphNodeTypeMemcpy});
   return to_gpu < 0 && !is_pinned(to) ? remember(synchronize(stream)) : cudaSuccess;
 }
 
@@ -277,14 +279,15 @@ EMULATED cudaError_t cudaMemcpyPeerAsync(void* to, int to_gpu, const void* from,
                                          cudaStream_t stream) {
   if (gpu_of(to) != to_gpu || gpu_of(from) != from_gpu) return remember(cudaErrorInvalidValue);
   if (const cudaError_t status = why_not(stream); status != cudaSuccess) return remember(status);
-  enqueue(stream, {[=] { std::memmove(to, from, bytes); }, nullptr, true});
+  enqueue(stream,
+          {.run = [=] { std::memmove(to, from, bytes); }, .reaches_all = true, .type = cudaGraphNodeTypeMemcpy});
   return cudaSuccess;
 }
 
 EMULATED cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t stream) {
   if (gpu_of(memory) < 0) return remember(cudaErrorInvalidValue);
   if (const cudaError_t status = why_not(stream); status != cudaSuccess) return remember(status);
-  enqueue(stream, {[=] { std::memset(memory, value, bytes); }});
+  enqueue(stream, {.run = [=] { std::memset(memory, value, bytes); }, .type = cudaGraphNodeTypeMemset});
   return cudaSuccess;
 }
 
@@ -307,7 +310,7 @@ EMULATED cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
 }
 EMULATED cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
   if (const cudaError_t status = why_not(stream); status != cudaSuccess) return remember(status);
-  enqueue(stream, {[=] { function(data); }});
+  enqueue(stream, {.run = [=] { function(data); }, .type = cudaGraphNodeTypeHost});
   return cudaSuccess;
 }
 EMULATED cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
@@ -358,6 +361,50 @@ EMULATED cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph
 }
 EMULATED cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   return remember(launch(executable, stream));
+}
+EMULATED cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
+                                       cudaGraphEdgeData* edges, size_t* count) {
+  std::vector<cudaGraphNode_t> all_from, all_to;
+  std::vector<cudaGraphEdgeData> all_edges;
+  if (const cudaError_t status = edges_of(graph, all_from, all_to, all_edges); status != cudaSuccess)
+    return remember(status);
+  if (from) {
+    if (*count < all_from.size() || !to || !edges) return remember(cudaErrorInvalidValue);
+    std::copy(all_from.begin(), all_from.end(), from);
+    std::copy(all_to.begin(), all_to.end(), to);
+    std::copy(all_edges.begin(), all_edges.end(), edges);
+  }
+  *count = all_from.size();
+  return cudaSuccess;
+}
+EMULATED cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                              const cudaGraphEdgeData* edges, size_t count) {
+  if (count != 1) return remember(cudaErrorInvalidValue);
+  return remember(add_edge(graph, *from, *to, edges));
+}
+EMULATED cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                                 const cudaGraphNode_t* to, const cudaGraphEdgeData* edges,
+                                                 size_t count) {
+  if (count != 1) return remember(cudaErrorInvalidValue);
+  return remember(remove_edge(graph, *from, *to, edges));
+}
+EMULATED cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
+  *type = node->work.type;
+  return cudaSuccess;
+}
+EMULATED cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams* parameters) {
+  if (node->work.type != cudaGraphNodeTypeKernel) return remember(cudaErrorInvalidValue);
+  *parameters = {};
+  if (!node->work.function) return remember(cudaErrorInvalidDeviceFunction);
+  parameters->func = const_cast<void*>(node->work.function);
+  return cudaSuccess;
+}
+EMULATED cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID attribute,
+                                                     cudaLaunchAttributeValue* value) {
+  if (node->work.type != cudaGraphNodeTypeKernel || attribute != cudaLaunchAttributeCooperative)
+    return remember(cudaErrorInvalidValue);
+  value->cooperative = node->work.is_cooperative;
+  return cudaSuccess;
 }
 EMULATED cudaError_t cudaUserObjectCreate(cudaUserObject_t* object, void* held, cudaHostFn_t destroy,
                                           unsigned references, unsigned) {

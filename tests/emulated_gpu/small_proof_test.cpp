@@ -32,6 +32,27 @@ TEST_F(SmallProof, is_made_by_right_kernels) {
   expect_same(kLenet, trained, on_cpu);
 }
 
+// Those of conv1 too, which has an image of one channel.
+TEST_F(SmallProof, is_made_by_right_kernels_in_tf32) {
+  const TempDirectory folder;
+  const Trained measured = train(kLenet, {kGpu}, folder.path().string(), TROIKA_PRECISION_TF32);
+  EXPECT_TRUE(measured.warnings.empty()) << measured.warnings.front();
+  EXPECT_EQ(choose("small1", folder.path()), 3) << "forward, input gradient, weight gradient";
+  EXPECT_EQ(choose("stem_mma1", folder.path()), 2) << "forward, weight gradient";
+  const Trained trained = train(kLenet, {kGpu}, folder.path().string(), TROIKA_PRECISION_TF32),
+                on_cpu = train(kLenet, {kCpu}, "", TROIKA_PRECISION_F32);
+  EXPECT_EQ(trained.launches_of("cuda:own:small1"), 3u) << trained.plan;
+  EXPECT_EQ(trained.launches_of("cuda:own:stem_mma1"), 2u) << trained.plan;
+  expect_same(kLenet, measured, on_cpu);
+  expect_same(kLenet, trained, on_cpu);
+}
+
+TEST_F(SmallProof, is_not_asked_for_in_f32) {
+  const Trained trained = train(kLenet, {kGpu}, "", TROIKA_PRECISION_F32);
+  EXPECT_EQ(trained.launches_of("cuda:own:small1") + trained.launches_of("cuda:own:stem_mma1"), 0u) << trained.plan;
+  expect_same(kLenet, trained, train(kLenet, {kCpu}, "", TROIKA_PRECISION_F32));
+}
+
 TEST_F(SmallProof, is_not_made_by_wrong_ones) {
   emulated_gpu::spoil_warp_products(true);
   const Trained wrong = train(kLenet, {kGpu}), on_cpu = train(kLenet, {kCpu});

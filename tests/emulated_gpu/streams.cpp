@@ -27,7 +27,7 @@ bool enqueue(cudaStream_t stream, Work work) {
   std::lock_guard lock(gpus.mutex);
   if (stream->capture) {
     auto& nodes = stream->capture->nodes;
-    nodes.push_back(std::make_shared<CUgraphNode_st>(CUgraphNode_st{std::move(work), std::move(stream->behind)}));
+    nodes.push_back(std::make_shared<CUgraphNode_st>(CUgraphNode_st{std::move(work), std::move(stream->behind), {}}));
     stream->behind = {nodes.back().get()};
     return true;
   }

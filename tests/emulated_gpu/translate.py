@@ -4,13 +4,13 @@
 
 Headers of device code (.cuh) become part of the output, except for those of instructions, which are
 replaced. Launches become calls of emulated_gpu::launch, which copies its arguments at once, as a
-launch does. Shared memory is poisoned when a block begins."""
+launch does. Shared memory is poisoned when a block begins. Every kernel must first wait for those before it."""
 
 import pathlib
 import re
 import sys
 
-REPLACED = {"instructions.cuh": "hopper.h", "matrix_instructions.cuh": "matrix_instructions.h"}
+REPLACED = {"early_start.cuh": "early_start.h", "instructions.cuh": "hopper.h", "matrix_instructions.cuh": "matrix_instructions.h"}
 
 
 def closing(text, at):
@@ -68,6 +68,14 @@ def translate_launches(text):
     return text
 
 
+def require_waits(text):
+    """Fails if a kernel does not first wait for the kernels before it (early_start.cuh)."""
+    for kernel in re.finditer(r"__global__ ([^;{]*)\{\s*([^\n;]*)", text):
+        if kernel.group(2) != "wait_for_kernels_before()":
+            head = " ".join(kernel.group(1).split())
+            raise ValueError(f"{head} begins with {kernel.group(2)!r}, need wait_for_kernels_before()")
+
+
 def translate_shared(text):
     text = re.sub(r"extern __shared__ (?:__align__\(\d+\) )?([\w:]+) (\w+)\[\];",
                   r"\1* const \2 = static_cast<\1*>(emulated_gpu::dynamic_shared());", text)
@@ -97,7 +105,9 @@ def with_headers(path, folder, read):
 def main():
     source, output, depfile, folder = (pathlib.Path(argument) for argument in sys.argv[1:])
     read = []
-    text = translate_shared(translate_launches(with_headers(source, folder, read)))
+    text = with_headers(source, folder, read)
+    require_waits(text)
+    text = translate_shared(translate_launches(text))
     output.write_text(f'#include "kernel.h"\n{text}')
     depfile.write_text(f"{output}: {' '.join(map(str, read))}\n")
 

@@ -293,5 +293,19 @@ TEST(Traces, HaveATimeForEveryLaunch) {
   EXPECT_EQ(expected.parameters, look_at(trainer).parameters);
 }
 
+// A trace runs launches one by one. Otherwise a GPU repeats a recording, and tries for 20 steps
+// whether early starts make the recording faster.
+TEST(Traces, ChangeNoBitOfManySteps) {
+  const auto batches = make_batches(26, 12);
+  for (DType compute : {DType::f32, DType::bf16})
+    for (const auto& build : {conv_net, batch_norm_net}) {
+      TrainerOptions options = momentum_options();
+      options.compute = compute;
+      const Trained repeated = train(build(), test_devices(1), options, batches);
+      options.collect_trace = true;
+      EXPECT_TRUE(repeated == train(build(), test_devices(1), options, batches)) << name_of(compute);
+    }
+}
+
 }  // namespace
 }  // namespace troika

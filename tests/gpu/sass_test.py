@@ -5,6 +5,7 @@
 - Kernels for Hopper multiply by HGMMA, load by TMA, and keep all registers: no stack, no spills.
 - Kernels that multiply by warps have HMMA, keep all registers, and move 16 bytes at once.
 - Kernels that move packs of 16 bytes load and store 16 bytes at once.
+- Every kernel for 9.0 and later touches memory only after it has waited for the kernels before it.
 
 cuobjdump and nvdisasm come from the PATH, or from their wheels, which are installed in build/tools.
 """
@@ -36,6 +37,10 @@ PACKED = {
     "batch_norm2d": r"(statistics|normalize)_kernel<\w+, 8>",
     "batch_norm2d_gradient": r"kernel<\w+, 8>",
 }
+
+
+# Whatever reads or writes memory that other kernels can write.
+MEMORY = re.compile(r"\b(LDG|LD|STG|ST|ATOM|ATOMG|RED|REDG|LDGSTS|UTMALDG|UTMASTG|UTMAREDG|UTMAPF|UBLKCP|UBLKPF|CCTL)\b")
 
 
 def find_tools():
@@ -104,10 +109,11 @@ def warp_faults(path, name, move):
     code = list(zip(parts[1::2], parts[2::2]))
     faults = [f"{short(kernel)} has a stack of {stack} bytes, need 0" for kernel, stack in stacks if int(stack)]
     for kernel, text in code:
-        if name.split("<")[0] in kernel and "HMMA.16816.F32" not in text:
-            faults.append(f"{short(kernel)} has no HMMA.16816.F32")
+        product = "HMMA.1688.F32.TF32" if "<float" in kernel else "HMMA.16816.F32"
+        if name.split("<")[0] in kernel and product not in text:
+            faults.append(f"{short(kernel)} has no {product}")
         faults += [f"{short(kernel)} spills: {spill}" for spill in ("STL", "LDL") if re.search(rf"\b{spill}\b", text)]
-    named = [text for kernel, text in code if name in kernel]
+    named = [text for kernel, text in code if name in kernel and "<float" not in kernel]
     if not named:
         faults.append(f"{path.name} has no kernel {name}")
     return faults + [f"{name} has no {move}" for text in named if move not in text]
@@ -119,10 +125,28 @@ def packed_faults(path, pattern):
     return faults + [f"{short(kernel)} loads no 16 bytes at once" for kernel, text in code.items() if "LDG.E.128" not in text]
 
 
+def order_faults(folder):
+    """Returns the kernels that may touch memory before they wait. Branches are taken to go on."""
+    faults, kernels = [], 0
+    for path in sorted(folder.glob("*.o")):
+        for image in re.split(r"\n\s*code for sm_", cuobjdump("-sass", path))[1:]:
+            if int(re.match(r"\d+", image).group()) < 90:
+                continue
+            parts = re.split(r"\n\s*Function : ([^\n]+)\n", image)
+            for kernel, text in zip(parts[1::2], parts[2::2]):
+                kernels += 1
+                before, wait, after = text.partition("ACQBULK")
+                if not wait or "PREEXIT" not in after:
+                    faults.append(f"{path.stem}: {short(kernel)} does not wait for the kernels before it")
+                elif touched := MEMORY.search(before):
+                    faults.append(f"{path.stem}: {short(kernel)} has {touched.group()} before it waits")
+    return faults if kernels else ["there is no kernel for 9.0 or later"]
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     hopper = {name: kernel for name, kernel in HOPPER.items() if (folder / f"{name}.o").exists()}
-    names = [*(f"hopper_{name}" for name in hopper), *(f"warps_{name}" for name in WARPS), *(f"packs_{name}" for name in PACKED)]
+    names = [*(f"hopper_{name}" for name in hopper), *(f"warps_{name}" for name in WARPS), *(f"packs_{name}" for name in PACKED), "order"]
     if why := find_tools():
         for name in names:
             print(f"skip {name} {why}")
@@ -130,6 +154,7 @@ def main():
     failed = [report(f"hopper_{name}", hopper_faults(folder / f"{name}.o", kernel)) for name, kernel in hopper.items()]
     failed += [report(f"warps_{name}", warp_faults(folder / f"{name}.o", *needed)) for name, needed in WARPS.items()]
     failed += [report(f"packs_{name}", packed_faults(folder / f"{name}.o", pattern)) for name, pattern in PACKED.items()]
+    failed.append(report("order", order_faults(folder)))
     return any(failed)
 
 

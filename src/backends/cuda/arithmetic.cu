@@ -2,6 +2,7 @@
 // per number, which finds its operands by the loops of ops/broadcast.h.
 #include "backends/cuda/arithmetic.h"
 
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -18,6 +19,7 @@ template <typename T, typename Result, typename F>
 __global__ void __launch_bounds__(kThreads)
     pair_kernel(const T* __restrict__ a, const T* __restrict__ b, Result* __restrict__ y, int64_t n,
                 const __grid_constant__ BroadcastLoops loops, F f) {
+  wait_for_kernels_before();
   for (int64_t i = first_index(); i < n; i += index_step()) {
     int64_t rest = i, at_a = 0, at_b = 0;
     for (int k = loops.count - 1; k > 0; --k) {

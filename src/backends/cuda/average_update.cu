@@ -1,4 +1,5 @@
 // average_update: one launch over all averages and parameters.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/runs.cuh"
@@ -9,6 +10,7 @@ namespace {
 // Runs of average and parameter.
 __global__ void __launch_bounds__(kThreads)
     average_update_kernel(const __grid_constant__ RunTable<Run<2>> table, const int32_t* is_finite, float part) {
+  wait_for_kernels_before();
   if (is_finite && *is_finite == 0) return;
   const Chunk chunk = chunk_of(table, static_cast<int>(blockIdx.x));
   float* const average = table.runs[chunk.run].arrays[0] + chunk.begin;

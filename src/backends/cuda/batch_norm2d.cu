@@ -4,6 +4,7 @@
 // launch merges what all have found.
 #include "backends/cuda/batch_norm2d_passes.h"
 #include "backends/cuda/batch_norm2d_statistics.cuh"
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/grid.cuh"
 #include "core/text.h"
 
@@ -20,6 +21,7 @@ namespace {
 template <typename T, int V>
 __global__ void __launch_bounds__(kBlock, kBlocksEach)
     statistics_kernel(const Pack<T, V>* x, Tiling t, float2* pairs, unsigned* arrived, Statistics to, MomentRows own) {
+  wait_for_kernels_before();
   constexpr int kN = 4;
   const Share s = share_of(t);
   if (to.batches && blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) ++*to.batches;
@@ -96,6 +98,7 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
 // [channels]}: of ranks, or of parts of one rank's images. A row of no values counts for nothing.
 __global__ void __launch_bounds__(kThreads)
     merge_kernel(const float* rows, int64_t count_of_rows, int64_t channels, Statistics to) {
+  wait_for_kernels_before();
   __shared__ double sums[kThreads];
   if (to.batches && blockIdx.x == 0 && threadIdx.x == 0) ++*to.batches;
   const int64_t size = 2 * channels + 1;
@@ -130,6 +133,7 @@ template <typename T, int V>
 __global__ void __launch_bounds__(kBlock, kBlocksEach)
     normalize_kernel(const Pack<T, V>* x, const Pack<T, V>* residual, Pack<T, V>* y, uint8_t* mask, Tiling t, Affine f,
                      bool relu) {
+  wait_for_kernels_before();
   constexpr int kN = 4;
   const Share s = backwards(share_of(t));
   if (s.count == 0) return;

@@ -3,6 +3,7 @@
 // computes the second launch's factors from all ranks' sums.
 #include "backends/cuda/batch_norm2d.cuh"
 #include "backends/cuda/batch_norm2d_passes.h"
+#include "backends/cuda/early_start.cuh"
 
 namespace troika::cuda {
 namespace {
@@ -64,6 +65,7 @@ template <typename T, int V, bool kAdds>
 __global__ void __launch_bounds__(kBlock, kBlocksEach)
     gradient_sums_kernel(GradientImages<Pack<T, V>> images, Tiling t, float2* pairs, unsigned* arrived,
                          ParameterGradients to, float* own_sums) {
+  wait_for_kernels_before();
   constexpr int kN = 2;
   const Share s = share_of(t);
   float sum[V] = {}, product[V] = {};
@@ -128,6 +130,7 @@ struct SumRows {
 // kernel computes the shares, because the rows have the numbers of values.
 __global__ void __launch_bounds__(kThreads)
     factors_kernel(SumRows own, SumRows all, int64_t channels, ParameterGradients to) {
+  wait_for_kernels_before();
   __shared__ double sums[kThreads];
   const int64_t size = 2 * channels + 1;
   const int64_t channel = int64_t{blockIdx.x} * kMergedChannels + threadIdx.x % kMergedChannels;
@@ -149,6 +152,7 @@ template <typename T, int V>
 __global__ void __launch_bounds__(kBlock, kBlocksEach)
     gradient_kernel(const Pack<T, V>* x, const Pack<T, V>* y, const Pack<T, V>* dy, Pack<T, V>* dx, Tiling t,
                     const float* mean_of, const float* factors) {
+  wait_for_kernels_before();
   constexpr int kN = 2;
   const Share s = backwards(share_of(t));
   if (s.count == 0) return;

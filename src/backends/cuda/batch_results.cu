@@ -1,4 +1,5 @@
 // batch_results.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/kernels.h"
 
@@ -16,6 +17,7 @@ struct Sources {
 // One block. `clears`: the results have no value yet. The losses go to results[first] and after.
 __global__ void __launch_bounds__(kThreads) batch_results_kernel(const __grid_constant__ Sources sources, bool clears,
                                                                  int64_t first, int64_t places, double* results) {
+  wait_for_kernels_before();
   if (clears)
     for (int64_t i = threadIdx.x; i <= places; i += kThreads) results[i] = 0;
   __syncthreads();

@@ -1,5 +1,6 @@
 // slice_channels, join_channels and part_channels: runs of plain values [samples, c, ...], copied.
 // If channels are on a later axis, the axes before it count as samples.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -15,6 +16,7 @@ constexpr int kMostRanks = 128;  // of a channel group: what a kernel's argument
 template <typename T>
 __global__ void slice_kernel(const T* __restrict__ x, T* __restrict__ y, int64_t n, int64_t x_sample, int64_t y_sample,
                              int64_t offset) {
+  wait_for_kernels_before();
   for (int64_t i = first_index(); i < n; i += index_step()) y[i] = x[i / y_sample * x_sample + i % y_sample + offset];
 }
 
@@ -38,6 +40,7 @@ __device__ int64_t packed_index(int64_t i, int64_t samples, int64_t length, cons
 template <typename T, bool joins>
 __global__ void repack_kernel(const T* __restrict__ x, T* __restrict__ y, int64_t samples, int64_t length,
                               const __grid_constant__ Starts starts) {
+  wait_for_kernels_before();
   for (int64_t i = first_index(); i < samples * length; i += index_step()) {
     const int64_t packed = packed_index(i, samples, length, starts);
     if constexpr (joins)

@@ -44,15 +44,20 @@ bool leaves_border(const Convolution& v) {
   return has_graph(v) && (reach_of(v, 0)->size < v.x_size[0] || reach_of(v, 1)->size < v.x_size[1]);
 }
 
+// Whether factors may be rounded to what tensor cores multiply.
+bool allows_tensor_cores(const KernelRequest& r, DType dtype) {
+  return dtype != DType::f32 || r.node.attributes.flag("tf32");
+}
+
 Problem problem_of(const CudaDevice& device, const KernelRequest& r, const Convolution& v, DType dtype) {
   auto pair = [](const int64_t(&p)[2]) { return text(p[0], 'x', p[1]); };
-  const bool tf32 = dtype == DType::f32 && r.node.attributes.flag("tf32");
+  const bool tf32 = dtype == DType::f32 && allows_tensor_cores(r, dtype);
   Problem problem;
   problem.what = text(r.node.op, " '", r.node.name, "' on ", device.id());
   problem.text = text(r.node.op, ' ', name_of(dtype), ' ', v.n, 'x', v.c, 'x', pair(v.x_size), " -> ", v.k, 'x',
                       pair(v.y_size), ", kernel ", pair(v.kernel), ", stride ", pair(v.stride), ", padding ",
                       pair(v.padding), ", dilation ", pair(v.dilation), ", groups ", v.groups, tf32 ? ", tf32" : "");
-  problem.tensor_cores = dtype != DType::f32 || tf32;
+  problem.tensor_cores = allows_tensor_cores(r, dtype);
   problem.outputs = {{.place = 2}};  // y, dx or dweights
   return problem;
 }
@@ -75,7 +80,7 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
   const Convolution v = Convolution::of(request.node, x.shape, y.shape);
   const DType dtype = x.dtype;
   const bool bias = has_input(request, 2), relu = request.node.attributes.flag("relu");
-  if (is_stem(v) && !takes_stem_mma(dtype, v)) {
+  if (is_stem(v) && !(allows_tensor_cores(request, dtype) && takes_stem_mma(dtype, v))) {
     auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
       stem_conv2d(dtype, v, a.inputs[0], a.inputs[1], a.in<float>(2), relu, a.outputs[0], stream);
     });
@@ -113,7 +118,8 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
       ways.push_back({.name = "bias", .describe = forward_graph(v, dtype, true)});
   }
   const std::vector<Way> on_hopper = hopper::conv2d_ways(device, dtype, v, has_moments, add_bias);
-  append(ways, on_hopper.empty() && !has_moments ? small_conv2d_ways(device, dtype, v, bias, relu) : on_hopper);
+  const bool may_be_small = on_hopper.empty() && !has_moments && allows_tensor_cores(request, dtype);
+  append(ways, may_be_small ? small_conv2d_ways(device, dtype, v, bias, relu) : on_hopper);
   ways.push_back({.name = "direct",
                   .describe = {},
                   .launch = direct,
@@ -172,7 +178,8 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
     ways.push_back(plain);
   }
   const std::vector<Way> on_hopper = hopper::conv2d_input_gradient_ways(device, dtype, v, has_sums, has_addend);
-  append(ways, on_hopper.empty() && !has_sums ? small_input_gradient_ways(device, dtype, v) : on_hopper);
+  const bool may_be_small = on_hopper.empty() && !has_sums && allows_tensor_cores(request, dtype);
+  append(ways, may_be_small ? small_input_gradient_ways(device, dtype, v) : on_hopper);
   ways.push_back({.name = "direct",
                   .describe = {},
                   .launch = direct,
@@ -272,7 +279,7 @@ WeightGradient weight_gradient_of(CudaDevice& device, const KernelRequest& reque
   }
   const std::vector<Way> on_hopper = hopper::conv2d_weight_gradient_ways(device, dtype, v, problem.what);
   for (const Way& way : on_hopper) ways.push_back(with_bias(way));
-  if (on_hopper.empty()) {
+  if (on_hopper.empty() && problem.tensor_cores) {
     const std::vector<Way> small = small_weight_gradient_ways(device, dtype, v, bias);
     if (bias && !small.empty()) problem.text += ", bias";  // else the bias does not decide
     append(ways, small);
@@ -310,7 +317,7 @@ KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelReque
   const Convolution v = Convolution::of(request.node, x.shape, dy.shape);
   const DType dtype = x.dtype;
   const bool bias = request.node.outputs.size() > 1;
-  if (takes_stem_mma(dtype, v))
+  if (allows_tensor_cores(request, dtype) && takes_stem_mma(dtype, v))
     return select_stem_weight_gradient(device, request, v, problem_of(device, request, v, dtype));
   if (is_stem(v)) {
     auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {

@@ -1,4 +1,5 @@
 // count_updates.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/kernels.h"
 
@@ -6,6 +7,7 @@ namespace troika::cuda {
 namespace {
 
 __global__ void count_updates_kernel(int64_t* count, int64_t rows, const int32_t* is_finite) {
+  wait_for_kernels_before();
   if (is_finite && *is_finite == 0) return;
   for (int64_t i = threadIdx.x; i < rows; i += blockDim.x) ++count[i];
 }

@@ -1,4 +1,5 @@
 // crop: rows of a plain image, copied.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -9,6 +10,7 @@ namespace {
 // source [images, height, width] -> target [images, h, w].
 __global__ void crop_kernel(const float* __restrict__ source, float* __restrict__ target, int64_t n, int64_t height,
                             int64_t width, int64_t h, int64_t w) {
+  wait_for_kernels_before();
   for (int64_t i = first_index(); i < n; i += index_step()) {
     const int64_t column = i % w, row = i / w % h, image = i / (w * h);
     target[i] = source[(image * height + row) * width + column];

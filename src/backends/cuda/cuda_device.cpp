@@ -35,6 +35,7 @@ CudaDevice::CudaDevice(int index, std::shared_ptr<PlanCache> plans, bool has_own
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index), what);
   check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index), what);
   is_hopper_ = major == 9 && minor == 0;
+  starts_early_ = major >= 9;
   stream_ = create_stream(context_, what);
   cudnn_ = create_cudnn_handle(context_, stream(), what);
   cublas_ = create_cublaslt_handle(context_, what);
@@ -119,7 +120,8 @@ size_t CudaDevice::room_for_samples() const {
 }
 
 std::unique_ptr<Recording> CudaDevice::record(const LaunchOrder& order, const std::function<void(size_t)>& launch) {
-  return record_graph(context_, stream(), order, launch, text("device ", id(), ": recording a plan"));
+  return record_graph(context_, stream(), order, launch, has_own_kernels_ && starts_early_,
+                      text("device ", id(), ": recording a plan"));
 }
 
 std::unique_ptr<LaunchClock> CudaDevice::create_clock(size_t launches) {

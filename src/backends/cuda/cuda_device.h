@@ -70,6 +70,7 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   // An H100's, if there is no GPU to ask.
   int multiprocessors_ = 132, shared_bytes_ = 227 << 10;
   bool is_hopper_ = true;
+  bool starts_early_ = false;  // kernels may start before those before them end: from compute capability 9.0 on
   std::unique_ptr<Staging> staging_;
 };
 

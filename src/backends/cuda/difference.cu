@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backends/cuda/check.h"
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/philox.cuh"
@@ -22,6 +23,7 @@ struct Term {
 
 template <typename T>
 __global__ void noise_kernel(T* to, int64_t n, uint64_t seed, float size) {
+  wait_for_kernels_before();
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += int64_t{gridDim.x} * blockDim.x) {
     constexpr float kStep = 1.0f / (1 << 23);
     const uint4 bits = philox(seed, static_cast<uint64_t>(i), 0);
@@ -31,12 +33,14 @@ __global__ void noise_kernel(T* to, int64_t n, uint64_t seed, float size) {
 
 // Bytes of any bits.
 __global__ void noise_bytes_kernel(uint8_t* to, int64_t n, uint64_t seed) {
+  wait_for_kernels_before();
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += int64_t{gridDim.x} * blockDim.x)
     to[i] = static_cast<uint8_t>(philox(seed, static_cast<uint64_t>(i), 0).x);
 }
 
 template <typename T>
 __global__ void difference_kernel(const T* found, const T* expected, int64_t n, Term* terms) {
+  wait_for_kernels_before();
   Term term = {0, 0, 0, 0};
   const int64_t first = int64_t{blockIdx.x} * blockDim.x + threadIdx.x, step = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = first; i < n; i += step) {

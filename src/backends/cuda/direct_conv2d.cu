@@ -1,6 +1,7 @@
 // A thread for each element of y or dx, a block for each of dweights.
 #include "backends/cuda/direct_conv2d.h"
 
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -27,6 +28,7 @@ __device__ inline bool is_inside(int64_t row, int64_t column, const int64_t (&si
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     direct_kernel(const T* x, const T* weights, T* y, int64_t elements, Convolution v) {
+  wait_for_kernels_before();
   const int64_t group_in = v.c / v.groups, group_out = v.k / v.groups;
   for (int64_t i = first_index(); i < elements; i += index_step()) {
     const int64_t k = i % v.k, first_c = k / group_out * group_in;
@@ -48,6 +50,7 @@ __global__ void __launch_bounds__(kThreads)
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     direct_input_gradient_kernel(const T* weights, const T* dy, T* dx, int64_t elements, Convolution v) {
+  wait_for_kernels_before();
   const int64_t group_in = v.c / v.groups, group_out = v.k / v.groups, taps = v.kernel[0] * v.kernel[1];
   for (int64_t i = first_index(); i < elements; i += index_step()) {
     const int64_t c = i % v.c, first_k = c / group_in * group_out;
@@ -73,6 +76,7 @@ template <typename T>
 __global__ void __launch_bounds__(kThreads)
     direct_weight_gradient_kernel(const T* x, const T* dy, float* dweights, int64_t elements, int64_t pixels,
                                   Convolution v) {
+  wait_for_kernels_before();
   __shared__ float shared[kThreads];
   const int64_t group_in = v.c / v.groups, group_out = v.k / v.groups, taps = v.kernel[0] * v.kernel[1];
   for (int64_t i = blockIdx.x; i < elements; i += gridDim.x) {

@@ -1,5 +1,6 @@
 // dropout: a coin for each element from its logical place alone, so that the mask is that of every
 // other device.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -29,6 +30,7 @@ enum class Form {
 template <typename T, Form kForm>
 __global__ void __launch_bounds__(kThreads) dropout_kernel(const T* x, const int64_t* counter, T* y, int64_t samples,
                                                            int64_t channels, int64_t pixels, Coins coins) {
+  wait_for_kernels_before();
   constexpr int kRun = kForm == Form::one_by_one ? 1 : 4;  // pixels of a thread
   const uint64_t key = static_cast<uint64_t>(counter[0]) ^ coins.layer, step = static_cast<uint64_t>(counter[1]);
   const int64_t runs = channels * (pixels / kRun);  // of a sample

@@ -1,6 +1,7 @@
 // relu, gelu, their gradients, add, cast and fill: flat loops over images in any layout, 16 bytes
 // per thread at a time.
 #include "backends/cuda/arithmetic.h"
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -17,11 +18,13 @@ struct Rows {
 };
 
 __global__ void __launch_bounds__(kThreads) fill_rows_kernel(const __grid_constant__ Rows rows, float value) {
+  wait_for_kernels_before();
   float* const row = rows.row[blockIdx.y];
   for (int64_t i = first_index(); i < rows.size[blockIdx.y]; i += index_step()) row[i] = value;
 }
 
 __global__ void __launch_bounds__(kThreads) fill_kernel(float* y, int64_t n, float value) {
+  wait_for_kernels_before();
   for (int64_t i = first_index(); i < n; i += index_step()) y[i] = value;
 }
 
@@ -98,6 +101,7 @@ struct CastTable {
 // A row of blocks takes a tensor.
 template <typename S, typename T>
 __global__ void __launch_bounds__(kThreads) casts_kernel(const __grid_constant__ CastTable<S, T> table) {
+  wait_for_kernels_before();
   const S* const from = table.casts[blockIdx.y].from;
   T* const to = table.casts[blockIdx.y].to;
   const int64_t count = table.casts[blockIdx.y].count;
@@ -141,6 +145,7 @@ __device__ To number_as(From x) {
 
 template <typename From, typename To>
 __global__ void __launch_bounds__(kThreads) convert_kernel(const From* __restrict__ x, To* __restrict__ y, int64_t n) {
+  wait_for_kernels_before();
   for (int64_t i = first_index(); i < n; i += index_step()) y[i] = number_as<To>(x[i]);
 }
 

@@ -1,5 +1,6 @@
 // embedding and its gradient: rows of a plain table, copied; and for each word the sum over its
 // tokens, in their order.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -20,6 +21,7 @@ template <typename Token, typename T>
 __global__ void __launch_bounds__(kThreads)
     embedding_kernel(const Token* __restrict__ tokens, const T* __restrict__ table, T* __restrict__ y, int64_t rows,
                      int64_t words, int64_t features) {
+  wait_for_kernels_before();
   for (int64_t i = first_index(); i < rows * features; i += index_step()) {
     const int64_t row = i / features, word = row_of(tokens[row], words);
     y[i] = word >= 0 ? table[word * features + i - row * features] : from_float<T>(0.0f);
@@ -35,6 +37,7 @@ template <typename Token, typename T>
 __global__ void __launch_bounds__(kFeatureThreads)
     embedding_gradient_kernel(const Token* __restrict__ tokens, const T* __restrict__ dy, float* __restrict__ dweight,
                               int64_t rows, int64_t words, int64_t features) {
+  wait_for_kernels_before();
   __shared__ int64_t tile[kTile];
   const int64_t feature = int64_t{blockIdx.y} * kFeatureThreads + threadIdx.x;
   for (int64_t word = blockIdx.x; word < words; word += gridDim.x) {

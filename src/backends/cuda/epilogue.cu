@@ -1,4 +1,5 @@
 // Passes over rows of channels, 16 bytes per thread at a time if the number of channels allows it.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/epilogue.h"
 
 #include "backends/cuda/grid.cuh"
@@ -12,6 +13,7 @@ namespace {
 template <typename T, int kN>
 __global__ void __launch_bounds__(kThreads)
     bias_relu_kernel(T* y, const float* bias, bool relu, int64_t packs, int64_t columns) {
+  wait_for_kernels_before();
   const int64_t step = index_step(), column_step = step % columns;
   int64_t column = first_index() % columns;
   for (int64_t i = first_index(); i < packs; i += step) {
@@ -49,6 +51,7 @@ struct RowCut {
 // sums[chunk, column, kN]: of one chunk's rows each.
 template <typename T, int kN>
 __global__ void __launch_bounds__(kThreads) sum_rows_kernel(const T* x, float* sums, int64_t rows, RowCut cut) {
+  wait_for_kernels_before();
   __shared__ float shared[kThreads * kN];  // [lane, column, kN]
   const int lane = static_cast<int>(threadIdx.x) / cut.width, at = static_cast<int>(threadIdx.x) % cut.width;
   const int64_t first_column = int64_t{blockIdx.y} * cut.width, column = first_column + at;
@@ -81,6 +84,7 @@ constexpr int kSumColumns = 32, kSumLanes = 16;
 __global__ void __launch_bounds__(kSumColumns* kSumLanes)
     sum_partials_kernel(const float* partials, int64_t count, float* sums, int64_t first_n, float* more_sums,
                         int64_t n) {
+  wait_for_kernels_before();
   __shared__ float shared[kSumLanes][kSumColumns];
   const int64_t column = int64_t{blockIdx.x} * kSumColumns + threadIdx.x;
   float sum = 0;
@@ -99,6 +103,7 @@ __global__ void __launch_bounds__(kSumColumns* kSumLanes)
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) widen_kernel(const T* from, float* to, int64_t n) {
+  wait_for_kernels_before();
   constexpr int kN = kPack<float>;
   const int64_t first = first_index(), step = index_step(), packs = n / kN;
   for (int64_t i = first; i < packs; i += step) {

@@ -1,5 +1,6 @@
 // A thread multiplies a pack of features of its rows by a few outputs' dy. A block adds up its
 // threads' sums, and a second launch those of the chunks of rows, each in a fixed order.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/few_outputs.h"
 
 #include "backends/cuda/epilogue.h"
@@ -35,6 +36,7 @@ struct SumCut {
 template <typename T, int kN>
 __global__ void __launch_bounds__(kThreads)
     few_outputs_kernel(const T* dy, const T* x, float* dweights, float* dbias, int64_t step, FewOutputs s, SumCut cut) {
+  wait_for_kernels_before();
   constexpr int kSums = kGroup * kN * kColumns;  // of a block: [output, element of a pack, column]
   constexpr int kRow = kSums + kColumns;         // neighbouring lanes use other banks
   static_assert(kSums <= kThreads);

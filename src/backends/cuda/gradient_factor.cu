@@ -1,6 +1,7 @@
 // gradient_factor and gradient_norm: the 2-norm of gradients, found in device memory. A block sums
 // a chunk, then one block the chunks, always in the same order.
 #include "backends/cuda/block_sum.cuh"
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/input_runs.cuh"
 
 namespace troika::cuda {
@@ -9,6 +10,7 @@ namespace {
 // The sum of squares of each chunk, in double.
 __global__ void __launch_bounds__(kThreads)
     sum_squares_kernel(const __grid_constant__ RunTable<Run<1>> table, double* sums) {
+  wait_for_kernels_before();
   __shared__ double slots[kThreads];
   double sum = 0;
   visit_chunk<const float>(table, [&sum](float v) { sum += static_cast<double>(v) * static_cast<double>(v); });
@@ -28,6 +30,7 @@ __device__ double sum_chunks(const double* sums, int64_t chunks) {
 __global__ void __launch_bounds__(kThreads)
     gradient_factor_kernel(const double* sums, int64_t chunks, const float* loss_scale, double max_norm, double eps,
                            float* factor, float* norm) {
+  wait_for_kernels_before();
   const double sum = sum_chunks(sums, chunks);
   if (threadIdx.x != 0) return;
   const float scale = loss_scale ? *loss_scale : 1.0f;
@@ -36,11 +39,15 @@ __global__ void __launch_bounds__(kThreads)
   *norm = static_cast<float>(found);
 }
 
-__global__ void invert_kernel(const float* scale, float* factor) { *factor = 1.0f / *scale; }
+__global__ void invert_kernel(const float* scale, float* factor) {
+  wait_for_kernels_before();
+  *factor = 1.0f / *scale;
+}
 
 // One block. The norm at `rank`, 0 elsewhere.
 __global__ void __launch_bounds__(kThreads)
     gradient_norm_kernel(const double* sums, int64_t chunks, int64_t rank, int64_t ranks, float* norms) {
+  wait_for_kernels_before();
   const double sum = sum_chunks(sums, chunks);
   for (int64_t r = threadIdx.x; r < ranks; r += kThreads)
     if (r != rank) norms[r] = 0;

@@ -1,11 +1,15 @@
 // Capturing a stream, and running the graph that comes of it.
 #include "backends/cuda/graph_recording.h"
 
+#include <array>
 #include <utility>
 
 #include "backends/cuda/capture_order.h"
 #include "backends/cuda/check.h"
+#include "backends/cuda/early_starts.h"
 #include "backends/cuda/gpu_object.h"
+#include "backends/cuda/trial_runs.h"
+#include "core/text.h"
 
 namespace troika::cuda {
 namespace {
@@ -60,10 +64,40 @@ class GraphRecording : public Recording {
   const cudaStream_t stream_;
 };
 
+// The same as two graphs, in the second of which `early` kernels may start early.
+class TwoGraphRecording : public Recording {
+ public:
+  TwoGraphRecording(ExecutableGraph plain, ExecutableGraph early, int kernels, TrialRuns trial, cudaStream_t stream)
+      : graphs_{std::move(plain), std::move(early)}, kernels_(kernels), trial_(std::move(trial)), stream_(stream) {}
+
+  void run() override {
+    trial_.run([&](size_t form) { check_launch(cudaGraphLaunch(graphs_[form].get(), stream_)); });
+  }
+
+  std::string note() const override {
+    const std::string kernels = text(kernels_, " kernels start early: ");
+    if (!trial_.faster()) return kernels + "not yet measured";
+    return text(kernels, 1e3 * trial_.milliseconds(1), " us, without ", 1e3 * trial_.milliseconds(0), " us",
+                *trial_.faster() ? "" : ", not used");
+  }
+
+ private:
+  const std::array<ExecutableGraph, 2> graphs_;
+  const int kernels_;
+  TrialRuns trial_;
+  const cudaStream_t stream_;
+};
+
+ExecutableGraph instantiate(const ContextPtr& context, const Graph& graph, const std::string& what) {
+  return create_on<ExecutableGraph>(context, what,
+                                    [&](cudaGraphExec_t* made) { return cudaGraphInstantiate(made, graph.get(), 0); });
+}
+
 }  // namespace
 
 std::unique_ptr<Recording> record_graph(const ContextPtr& context, cudaStream_t stream, const LaunchOrder& order,
-                                        const std::function<void(size_t)>& launch, const std::string& what) {
+                                        const std::function<void(size_t)>& launch, bool tries_early_starts,
+                                        const std::string& what) {
   Capture capture(context, stream, what);
   CaptureOrder capture_order(stream, order, what);
   for (size_t i = 0; i < order.size(); ++i) {
@@ -72,10 +106,17 @@ std::unique_ptr<Recording> record_graph(const ContextPtr& context, cudaStream_t 
     capture_order.end(i);
   }
   const Graph graph = capture.take();
-  return std::make_unique<GraphRecording>(
-      create_on<ExecutableGraph>(context, what,
-                                 [&](cudaGraphExec_t* made) { return cudaGraphInstantiate(made, graph.get(), 0); }),
-      stream);
+  ExecutableGraph plain = instantiate(context, graph, what);
+  if (tries_early_starts) try {
+      if (const int kernels = let_kernels_start_early(graph.get(), what); kernels > 0) {
+        ExecutableGraph early = instantiate(context, graph, what);
+        return std::make_unique<TwoGraphRecording>(std::move(plain), std::move(early), kernels,
+                                                   TrialRuns(context, stream, what), stream);
+      }
+    } catch (const Error&) {
+      // It is not needed: the plain graph has the same results.
+    }
+  return std::make_unique<GraphRecording>(std::move(plain), stream);
 }
 
 }  // namespace troika::cuda

@@ -1,14 +1,19 @@
 // check_finite and update_loss_scale: dynamic loss scaling, decided in device memory.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/input_runs.cuh"
 
 namespace troika::cuda {
 namespace {
 
-__global__ void set_kernel(int32_t* flag, int32_t value) { *flag = value; }
+__global__ void set_kernel(int32_t* flag, int32_t value) {
+  wait_for_kernels_before();
+  *flag = value;
+}
 
 // Clears the flag if a number is infinite or NaN. All blocks that write, write the same.
 __global__ void __launch_bounds__(kThreads)
     check_finite_kernel(const __grid_constant__ RunTable<Run<1>> table, int32_t* is_finite) {
+  wait_for_kernels_before();
   bool is_good = true;
   visit_chunk<const float>(table, [&is_good](float v) { is_good &= static_cast<bool>(isfinite(v)); });
   if (!__syncthreads_and(is_good) && threadIdx.x == 0) atomicExch(is_finite, 0);
@@ -17,6 +22,7 @@ __global__ void __launch_bounds__(kThreads)
 // scale: {scale, good steps since it last changed}. copy: of both, after the update.
 __global__ void update_loss_scale_kernel(float* scale, const int32_t* is_finite, float* copy, float growth,
                                          float backoff, float interval) {
+  wait_for_kernels_before();
   const float good = scale[1] + 1;
   const bool is_lowered = *is_finite == 0, is_raised = !is_lowered && good >= interval;
   copy[0] = scale[0] = is_lowered ? fmaxf(scale[0] * backoff, 1.0f) : is_raised ? scale[0] * growth : scale[0];

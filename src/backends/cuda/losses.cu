@@ -1,6 +1,7 @@
 // cross_entropy, label_losses and the losses of values with their gradients, in f32. Sums are in
 // f64, in a fixed order.
 #include "backends/cuda/block_sum.cuh"
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/value_losses.cuh"
@@ -15,6 +16,7 @@ constexpr int64_t kMostParts = 1024;  // blocks whose sums the last launch adds 
 // One block: the sums of the parts. `corrects` and `correct` may be null.
 __global__ void __launch_bounds__(kThreads)
     sum_parts_kernel(const double* losses, const int64_t* corrects, int64_t parts, double* loss, int64_t* correct) {
+  wait_for_kernels_before();
   __shared__ double loss_slots[kThreads];
   __shared__ int64_t correct_slots[kThreads];
   double loss_sum = 0;
@@ -77,6 +79,7 @@ template <int kLanes>
 __global__ void __launch_bounds__(kRowThreads<kLanes>)
     cross_entropy_kernel(const float* __restrict__ logits, const int32_t* labels, const float* weights,
                          float* __restrict__ probabilities, const __grid_constant__ Labels form, double* losses, int64_t* corrects, float* each) {
+  wait_for_kernels_before();
   __shared__ double loss_slots[kRowThreads<kLanes>];
   __shared__ int64_t correct_slots[kRowThreads<kLanes>];
   const int lane = threadIdx.x % kLanes;
@@ -177,6 +180,7 @@ __global__ void __launch_bounds__(kThreads)
     cross_entropy_gradient_kernel(const float* probabilities, const int32_t* labels,
                                   const __grid_constant__ Factor factor, float* dx,
                                   const __grid_constant__ Labels form) {
+  wait_for_kernels_before();
   const float s = factor.read();
   for (int64_t i = first_index(); i < form.count * form.classes; i += index_step()) {
     const int64_t run = is_last ? i : i / form.inner;
@@ -193,6 +197,7 @@ template <typename Loss>
 __global__ void __launch_bounds__(kThreads)
     value_loss_kernel(const float* x, const float* target, const float* weights, int64_t elements, int64_t k,
                       double* losses, const __grid_constant__ Loss loss_of) {
+  wait_for_kernels_before();
   __shared__ double slots[kThreads];
   double sum = 0;
   for (int64_t i = first_index(); i < elements; i += index_step())
@@ -205,6 +210,7 @@ template <typename Loss>
 __global__ void __launch_bounds__(kThreads)
     value_loss_gradient_kernel(const float* x, const float* target, const __grid_constant__ Factor factor, float* dx,
                                int64_t elements, int64_t k, const __grid_constant__ Loss loss_of) {
+  wait_for_kernels_before();
   const float s = factor.read();
   for (int64_t i = first_index(); i < elements; i += index_step())
     dx[i] = (factor.each ? s * factor.each[i / k] : s) * loss_of.slope(x[i], target[i]);

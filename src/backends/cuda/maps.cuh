@@ -2,6 +2,7 @@
 // time.
 #pragma once
 
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -15,6 +16,7 @@ constexpr int kCommonPack = kPack<From> < kPack<To> ? kPack<From> : kPack<To>;
 // y = f(x), element by element; y may be x. Elements that do not fill a pack come last.
 template <typename From, typename To, typename F>
 __global__ void __launch_bounds__(kThreads) map_kernel(const From* x, To* y, int64_t n, F f) {
+  wait_for_kernels_before();
   constexpr int kN = kCommonPack<From, To>;
   const int64_t first = first_index(), step = index_step(), packs = n / kN;
   for (int64_t i = first; i < packs; i += step) {
@@ -30,6 +32,7 @@ __global__ void __launch_bounds__(kThreads) map_kernel(const From* x, To* y, int
 // y = f(a, b), the same way; y may be a or b.
 template <typename T, typename F>
 __global__ void __launch_bounds__(kThreads) map_pair_kernel(const T* a, const T* b, T* y, int64_t n, F f) {
+  wait_for_kernels_before();
   constexpr int kN = kPack<T>;
   const int64_t first = first_index(), step = index_step(), packs = n / kN;
   for (int64_t i = first; i < packs; i += step) {

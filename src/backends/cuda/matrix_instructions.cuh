@@ -46,6 +46,20 @@ __device__ inline void load_matrices(uint32_t (&r)[2], uint32_t address) {
                  : "memory");
 }
 
+// A number of 32 bits, rounded to the nearest of TF32; NaN stays.
+__device__ inline uint32_t round_to_tf32(uint32_t bits) {
+  uint32_t rounded;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(__uint_as_float(bits)));
+  return rounded;
+}
+
+// A word of shared memory.
+__device__ inline uint32_t load_word(uint32_t address) {
+  uint32_t word;
+  asm volatile("ld.shared.b32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
+  return word;
+}
+
 // d [16, 8] += a [16, 16] b [16, 8]. a: the fragments of its matrices (rows, columns) at (0, 0),
 // (8, 0), (0, 8) and (8, 8). b: the fragments of the transposes of its rows 0 to 7 and 8 to 15.
 // Lane l has of d the row l / 4, from column 2 (l % 4) on, and the same of the row 8 later.

@@ -1,5 +1,6 @@
 // layer_norm, group_norm and rms_norm with their gradients: a block per row (ops/norm.h). The
 // gradients of a weight are sums over rows, in parts of a fixed number of rows. In f32.
+#include "backends/cuda/early_start.cuh"
 #include "core/text.h"
 #include "ops/norm.h"
 
@@ -41,6 +42,7 @@ template <typename T>
 __global__ void __launch_bounds__(kThreads)
     norm_kernel(const T* __restrict__ x, const float* weight, const float* bias, T* __restrict__ y, float* inv_std,
                 float* mean, const __grid_constant__ Norm norm) {
+  wait_for_kernels_before();
   __shared__ float slots[kThreads];
   const auto n = static_cast<float>(norm.length);
   for (int64_t row = blockIdx.x; row < norm.rows; row += gridDim.x) {
@@ -79,6 +81,7 @@ template <typename T>
 __global__ void __launch_bounds__(kThreads)
     norm_gradient_kernel(const T* __restrict__ x, const float* weight, const float* inv_std, const T* __restrict__ dy,
                          const float* mean, T* __restrict__ dx, const __grid_constant__ Norm norm) {
+  wait_for_kernels_before();
   __shared__ float slots[kThreads];
   const auto n = static_cast<float>(norm.length);
   for (int64_t row = blockIdx.x; row < norm.rows; row += gridDim.x) {
@@ -112,6 +115,7 @@ template <typename T>
 __global__ void __launch_bounds__(kThreads)
     weight_parts_kernel(const T* __restrict__ x, const float* inv_std, const T* __restrict__ dy, const float* mean,
                         float* sums, const __grid_constant__ Norm norm, const __grid_constant__ Parts parts) {
+  wait_for_kernels_before();
   const int64_t weights = norm.weights(), samples = norm.rows / norm.groups;
   for (int64_t k = first_index(); k < weights * parts.count; k += index_step()) {
     const int64_t c = k % weights, part = k / weights;
@@ -132,6 +136,7 @@ template <typename T>
 __global__ void __launch_bounds__(kThreads)
     weight_runs_kernel(const T* __restrict__ x, const float* inv_std, const T* __restrict__ dy, const float* mean,
                        float* sums, const __grid_constant__ Norm norm, const __grid_constant__ Parts parts) {
+  wait_for_kernels_before();
   __shared__ float slots[kThreads];
   const int64_t weights = norm.weights(), samples = norm.rows / norm.groups;
   for (int64_t k = blockIdx.x; k < weights * parts.count; k += gridDim.x) {
@@ -158,6 +163,7 @@ __global__ void __launch_bounds__(kThreads)
 // `dbias` may be null.
 __global__ void __launch_bounds__(kThreads)
     add_weight_parts_kernel(const float* sums, int64_t weights, int64_t parts, float* dweight, float* dbias) {
+  wait_for_kernels_before();
   for (int64_t c = first_index(); c < weights; c += index_step()) {
     float of_weight = 0, of_bias = 0;
     for (int64_t part = 0; part < parts; ++part) {

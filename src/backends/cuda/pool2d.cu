@@ -1,5 +1,6 @@
 // Max, average and adaptive average pooling and their gradients. A thread gathers what its pixel is
 // made of, in gradients too, so that every sum has its order.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/loaded_packs.cuh"
 #include "backends/cuda/pool_windows.cuh"
 
@@ -22,6 +23,7 @@ __device__ inline Pack<T, V> rounded_gradient(const float (&sum)[V], const Pack<
 template <typename T, int V, typename P>
 __global__ void __launch_bounds__(kThreads)
     max_pool_kernel(const Pack<T, V>* x, Pack<T, V>* y, Pack<P, V>* places, Windows w) {
+  wait_for_kernels_before();
   const int image = w.h.in * w.w.in * w.packs.by(), out_image = w.h.out * w.w.out * w.packs.by();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= out_image) return;
@@ -66,6 +68,7 @@ __global__ void __launch_bounds__(kThreads)
 template <typename T, int V, typename P>
 __global__ void __launch_bounds__(kThreads) max_pool_gradient_kernel(const Pack<P, V>* places, const Pack<T, V>* dy,
                                                                      const Pack<T, V>* y, Pack<T, V>* dx, Windows w) {
+  wait_for_kernels_before();
   const int image = w.h.in * w.w.in * w.packs.by(), out_image = w.h.out * w.w.out * w.packs.by();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= image) return;
@@ -92,6 +95,7 @@ __global__ void __launch_bounds__(kThreads) max_pool_gradient_kernel(const Pack<
 // `kDown` times `kAcross` threads share a window: those of one threadIdx.x.
 template <typename T, int V, int kDown, int kAcross>
 __global__ void __launch_bounds__(kThreads) average_kernel(const Pack<T, V>* x, Pack<T, V>* y, Windows w) {
+  wait_for_kernels_before();
   constexpr int kShare = kDown * kAcross;
   const int image = w.h.in * w.w.in * w.packs.by(), out_image = w.h.out * w.w.out * w.packs.by();
   const int own = blockIdx.x * blockDim.x + threadIdx.x, i = min(own, out_image - 1);
@@ -139,6 +143,7 @@ __global__ void __launch_bounds__(kThreads) average_kernel(const Pack<T, V>* x, 
 template <typename T, int V>
 __global__ void __launch_bounds__(kThreads)
     average_gradient_kernel(const Pack<T, V>* dy, const Pack<T, V>* y, Pack<T, V>* dx, Windows w) {
+  wait_for_kernels_before();
   const int image = w.h.in * w.w.in * w.packs.by(), out_image = w.h.out * w.w.out * w.packs.by();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= image) return;

@@ -1,5 +1,6 @@
 // The gates of lstm and gru at one step, and their gradients: a thread for each number of a state.
 // In f32.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/recurrent_step.h"
@@ -102,6 +103,7 @@ constexpr int kColumns = 32, kSamples = 4;  // of a block: few, as a step is sho
 template <typename Arrays>
 __global__ void __launch_bounds__(kColumns* kSamples)
     step_kernel(const __grid_constant__ SequenceStep at, const __grid_constant__ Arrays arrays) {
+  wait_for_kernels_before();
   const int64_t j = int64_t{blockIdx.x} * kColumns + threadIdx.x;
   if (j >= at.hidden) return;
   const int64_t first = int64_t{blockIdx.y} * kSamples + threadIdx.y, stride = int64_t{gridDim.y} * kSamples;
@@ -117,6 +119,7 @@ void launch(const SequenceStep& at, const Arrays& arrays, cudaStream_t stream) {
 
 __global__ void __launch_bounds__(kThreads)
     states_before_kernel(const float* first, const float* y, float* before, int64_t n, int64_t t, int64_t hidden) {
+  wait_for_kernels_before();
   for (int64_t i = first_index(); i < n * t * hidden; i += index_step()) {
     const int64_t row = i / hidden, sample = row / t;
     before[i] = row > sample * t ? y[i - hidden] : value_at(first, sample * hidden + i - row * hidden);

@@ -1,5 +1,6 @@
 // Reorders between plain images and those stored channels last: batched transposes.
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
 #include "core/text.h"
@@ -13,6 +14,7 @@ constexpr int kTile = 32, kTileRows = 8, kTileThreads = kTile * kTileRows;  // a
 template <typename T>
 __global__ void __launch_bounds__(kTileThreads)
     transpose_kernel(const T* __restrict__ x, T* __restrict__ y, int64_t batch, int64_t rows, int64_t columns) {
+  wait_for_kernels_before();
   __shared__ T tile[kTile][kTile + 1];  // one more, so that a column's numbers are in different banks
   const int64_t down = (rows + kTile - 1) / kTile, across = (columns + kTile - 1) / kTile;
   for (int64_t t = blockIdx.x; t < batch * down * across; t += gridDim.x) {
@@ -44,6 +46,7 @@ template <typename T>
 __global__ void __launch_bounds__(kThreads)
     transpose_short_kernel(const T* __restrict__ x, T* __restrict__ y, int64_t batch, int64_t length, int width,
                            Strides source, Strides target) {
+  wait_for_kernels_before();
   for (int64_t i = first_index(); i < batch * length; i += index_step()) {
     const int64_t image = i / length * length * width, along = i % length;
     const T* from = x + image + along * source.along;

@@ -1,4 +1,5 @@
 // round_bf16: gradients rounded in place, whatever their layouts.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/input_runs.cuh"
 
 namespace troika::cuda {
@@ -11,6 +12,7 @@ __device__ uint32_t round_bits(uint32_t b) {
 }
 
 __global__ void __launch_bounds__(kThreads) round_bf16_kernel(const __grid_constant__ RunTable<Run<1>> table) {
+  wait_for_kernels_before();
   visit_chunk<uint32_t>(table, [](uint32_t& bits) { bits = round_bits(bits); });
 }
 

@@ -2,6 +2,7 @@
 // packs, and bytes looked up.
 #include <bit>
 
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -37,6 +38,7 @@ struct Permutation {
 
 __global__ void __launch_bounds__(kThreads)
     sample_order_kernel(const int64_t* key, int64_t* order, Permutation permutation) {
+  wait_for_kernels_before();
   for (int64_t i = first_index(); i < static_cast<int64_t>(permutation.samples); i += index_step())
     order[i] = static_cast<int64_t>(permutation.index_of(static_cast<uint64_t>(i), static_cast<uint64_t>(key[0])));
 }
@@ -59,6 +61,7 @@ struct Source {
 template <typename T, int kWidth>
 __global__ void __launch_bounds__(kThreads)
     gather_samples_kernel(Source<T> source, float* x, uint32_t* targets, int64_t batch, int64_t offset) {
+  wait_for_kernels_before();
   using From = Pack<T, kWidth>;
   using To = Pack<float, kWidth>;
   for (int64_t i = blockIdx.y; i < batch; i += gridDim.y) {

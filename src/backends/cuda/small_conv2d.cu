@@ -3,13 +3,17 @@
 //
 // A block takes whole images, and keeps the weights in shared memory for all of them. The pixels of
 // its images are numbered through, and 16 are the rows of a product. The depth of a product is two
-// chunks of 8 channels: each chunk has a tap of its own, so that 20 channels cost 24. A warp has
-// kM x 16 pixels and all channels of the result; if there are fewer such parts than warps, several
+// chunks of 8 channels: each chunk has a tap of its own, so that 20 channels cost 24. A warp has kM
+// x 16 pixels and all channels of the result; if there are fewer such parts than warps, several
 // warps share the taps of one, and their sums are added in a fixed order. Rows of taps that see
 // nothing but padding are left out.
 //
 // The input gradient is the same over dy with the taps mirrored: then a chunk is 8 channels of dy,
 // which are rows of the weights in place of columns, and so a transposed fragment.
+//
+// In TF32 a chunk has 4 channels, and the depth of a product is 8. No instruction loads a
+// transposed fragment of 32 bits: its numbers are loaded one by one.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/small_conv2d.h"
 
 #include <algorithm>
@@ -50,7 +54,7 @@ constexpr TileChoices tile_choices(int columns) {
 
 // places[0][chunk]: its bytes from the first of a pixel's window; places[1][chunk]: from the first
 // of the weights of a channel. A last chunk without a tap has weights that are zero.
-template <bool kMirrored>
+template <typename T, bool kMirrored>
 __device__ inline void make_table(int* places, const SmallConv2d& s) {
   const int taps = s.kernel[0] * s.kernel[1];
   for (int i = threadIdx.x; i < 2 * s.steps; i += kSmallThreads) {
@@ -59,8 +63,9 @@ __device__ inline void make_table(int* places, const SmallConv2d& s) {
     places[i] =
         !is_there ? 0 : tap / s.kernel[1] * s.x.row_bytes + tap % s.kernel[1] * s.x.pixel_bytes + part * kChunkBytes;
     places[2 * s.steps + i] = !kMirrored ? i * kChunkBytes
-                              : is_there ? part * kTileColumns * s.weights.row_bytes + (taps - 1 - tap) * s.tap_bytes
-                                         : taps * s.tap_bytes;
+                              : is_there
+                                  ? part * kChunkChannels<T> * s.weights.row_bytes + (taps - 1 - tap) * s.tap_bytes
+                                  : taps * s.tap_bytes;
   }
 }
 
@@ -79,7 +84,7 @@ __device__ inline void find_steps(const SmallConv2d& s, int first_pixel, int las
 
 template <typename T>
 __device__ inline void store_pair(T* to, float low, float high, bool has_both, bool is_aligned) {
-  struct alignas(4) Pair {
+  struct alignas(2 * sizeof(T)) Pair {
     T low, high;
   };
   if (has_both && is_aligned) {
@@ -94,6 +99,7 @@ __device__ inline void store_pair(T* to, float low, float high, bool has_both, b
 template <typename T, int kM_, int kN, bool kMirrored>
 struct WarpResult {
   static constexpr int kM = kM_, kNumbers = kM * kN * 4;
+  static constexpr bool kLoadsNumbers = kMirrored && sizeof(T) == 4;  // of weights
   float d[kM][kN][4];
 
   __device__ void sum(const SmallConv2d& s, uint32_t images, uint32_t weights, const int* places, int group, int split,
@@ -110,9 +116,14 @@ struct WarpResult {
         for (int i = 0; i < 4; ++i) d[m][n][i] = 0;
     }
     // Four matrices are loaded for b at once. The last two are the next 8 channels.
-    const uint32_t next_columns = kMirrored ? kChunkBytes : kTileColumns * static_cast<uint32_t>(s.weights.row_bytes);
-    weights += static_cast<uint32_t>(lane % 8 * s.weights.row_bytes) + static_cast<uint32_t>(lane / 16) * next_columns;
-    const int *const x_places = places + lane / 16, *const weight_places = places + 2 * s.steps + lane / 8 % 2;
+    const uint32_t row_bytes = static_cast<uint32_t>(s.weights.row_bytes);
+    const uint32_t next_columns = kTileColumns * (kMirrored ? static_cast<uint32_t>(sizeof(T)) : row_bytes);
+    if (kLoadsNumbers)
+      weights += static_cast<uint32_t>(lane % 4) * row_bytes + static_cast<uint32_t>(lane / 4 * sizeof(T));
+    else
+      weights += static_cast<uint32_t>(lane % 8) * row_bytes + static_cast<uint32_t>(lane / 16) * next_columns;
+    const int* const x_places = places + lane / 16;
+    const int* const weight_places = places + 2 * s.steps + (kLoadsNumbers ? 0 : lane / 8 % 2);
 
     int begin, end;
     find_steps(s, first_pixel, min(first_pixel + kM * kTileRows, pixels) - 1, begin, end);
@@ -125,11 +136,21 @@ struct WarpResult {
       const auto x_place = static_cast<uint32_t>(x_places[2 * step]);
       const uint32_t from = weights + static_cast<uint32_t>(weight_places[2 * step]);
 #pragma unroll
-      for (int m = 0; m < kM; ++m) load_matrices<false>(a[m], windows[m] + x_place);
+      for (int m = 0; m < kM; ++m) {
+        load_matrices<false>(a[m], windows[m] + x_place);
+        round_fragments<T>(a[m]);
+      }
 #pragma unroll
       for (int n = 0; n < kN; n += 2) {
         const uint32_t columns = from + n * next_columns;
-        if (n + 1 < kN) {
+        if constexpr (kLoadsNumbers) {
+          const uint32_t second = weights + static_cast<uint32_t>(weight_places[2 * step + 1]) - from;
+#pragma unroll
+          for (int i = 0; i < 2 && n + i < kN; ++i) {
+            b[n + i][0] = load_word(columns + i * next_columns);
+            b[n + i][1] = load_word(columns + i * next_columns + second);
+          }
+        } else if (n + 1 < kN) {
           uint32_t both[4];
           load_matrices<kMirrored>(both, columns);
           b[n][0] = both[0], b[n][1] = both[1], b[n + 1][0] = both[2], b[n + 1][1] = both[3];
@@ -137,6 +158,8 @@ struct WarpResult {
           load_matrices<kMirrored>(b[n], columns);
         }
       }
+#pragma unroll
+      for (int n = 0; n < kN; ++n) round_fragments<T>(b[n]);
 #pragma unroll
       for (int n = 0; n < kN; ++n)
 #pragma unroll
@@ -183,13 +206,14 @@ template <typename T, int kM, int kN, bool kMirrored>
 __global__ void __launch_bounds__(kSmallThreads, 1)
     small_conv2d_kernel(const T* x, const T* weights, const float* bias, bool relu, T* y,
                         const __grid_constant__ SmallConv2d s) {
+  wait_for_kernels_before();
   using Result = WarpResult<T, kM, kN, kMirrored>;
   extern __shared__ __align__(16) uint8_t memory[];
   uint8_t* const stages = memory + s.weight_bytes;
   int* const places = reinterpret_cast<int*>(stages + s.shares.stages * s.stage_bytes);
   float* const merge = reinterpret_cast<float*>(reinterpret_cast<uint8_t*>(places) + s.table_bytes);
   clear(memory, s.weight_bytes + s.shares.stages * s.stage_bytes);
-  make_table<kMirrored>(places, s);
+  make_table<T, kMirrored>(places, s);
   __syncthreads();
   s.weights.load(memory, weights, true);
 
@@ -251,8 +275,9 @@ void choose_groups(SmallConv2d& s, int pixels, int columns, int64_t left) {
 }
 
 // Plans y from x, or dx from dy.
-SmallConv2d plan(const Convolution& v, bool is_gradient, const SmallConv2dLimits& limits) {
+SmallConv2d plan(DType dtype, const Convolution& v, bool is_gradient, const SmallConv2dLimits& limits) {
   SmallConv2d s;
+  const int element_bytes = static_cast<int>(size_of(dtype));
   const auto &in = is_gradient ? v.y_size : v.x_size, &out = is_gradient ? v.x_size : v.y_size;
   const int in_channels = static_cast<int>(is_gradient ? v.k : v.c), taps = static_cast<int>(v.taps());
   s.channels = static_cast<int>(is_gradient ? v.c : v.k);
@@ -261,18 +286,19 @@ SmallConv2d plan(const Convolution& v, bool is_gradient, const SmallConv2dLimits
     s.kernel[i] = static_cast<int>(v.kernel[i]);
     before[i] = static_cast<int>(is_gradient ? v.kernel[i] - 1 - v.padding[i] : v.padding[i]);
   }
-  s.x = HeldImage(in, out, v.kernel, before, in_channels);
+  s.x = HeldImage(in, out, v.kernel, before, in_channels, element_bytes, false);
   s.y = PixelNumbers(out);
   s.chunks = taps * s.x.chunks;
   s.steps = parts_of(s.chunks, 2);
 
   int columns = 0;
   with_tiles(parts_of(s.channels, kTileColumns), [&](auto n) { columns = decltype(n)::value; });
-  const int weight_chunks = parts_of(static_cast<int>(v.c), kTileColumns);
+  const int weight_chunks = parts_of(static_cast<int>(v.c) * element_bytes, kChunkBytes);
   const int spare_chunks = s.chunks % 2 == 0 ? 0 : is_gradient ? weight_chunks : 1;  // without a tap
-  const int row_bytes = without_conflicts(taps * weight_chunks + spare_chunks) * kChunkBytes;
+  const bool loads_numbers = is_gradient && dtype == DType::f32;
+  const int row_bytes = chunks_apart(taps * weight_chunks + spare_chunks, loads_numbers) * kChunkBytes;
   s.tap_bytes = weight_chunks * kChunkBytes;
-  s.weights = HeldRows(static_cast<int>(v.k), taps, static_cast<int>(v.c), row_bytes, s.tap_bytes);
+  s.weights = HeldRows(static_cast<int>(v.k), taps, static_cast<int>(v.c), element_bytes, row_bytes, s.tap_bytes);
   s.weight_bytes = row_bytes * (is_gradient ? rounded_up(static_cast<int>(v.k), kTileColumns) : columns * kTileColumns);
   s.table_bytes = rounded_up(4 * s.steps * static_cast<int>(sizeof(int)), kChunkBytes);
 
@@ -288,7 +314,7 @@ SmallConv2d plan(const Convolution& v, bool is_gradient, const SmallConv2dLimits
 template <bool kMirrored>
 void launch(DType dtype, const SmallConv2d& s, const void* x, const void* weights, const float* bias, bool relu,
             void* y, cudaStream_t stream) {
-  with_half_type(dtype, [&](auto zero) {
+  with_type(dtype, [&](auto zero) {
     using T = decltype(zero);
     with_tiles(parts_of(s.channels, kTileColumns), [&](auto columns) {
       constexpr int kN = decltype(columns)::value;
@@ -313,21 +339,21 @@ bool fits(const SmallConv2d& s, const SmallConv2dLimits& limits) {
 }  // namespace
 
 bool takes_small_conv2d(DType dtype, const Convolution& v, const SmallConv2dLimits& limits) {
-  return is_small(dtype, v) && fits(plan(v, false, limits), limits);
+  return is_small(dtype, v) && fits(plan(dtype, v, false, limits), limits);
 }
 
 bool takes_small_input_gradient(DType dtype, const Convolution& v, const SmallConv2dLimits& limits) {
-  return is_small(dtype, v) && fits(plan(v, true, limits), limits);
+  return is_small(dtype, v) && fits(plan(dtype, v, true, limits), limits);
 }
 
 void small_conv2d(DType dtype, const Convolution& v, const void* x, const void* weights, const float* bias, bool relu,
                   void* y, const SmallConv2dLimits& limits, cudaStream_t stream) {
-  launch<false>(dtype, plan(v, false, limits), x, weights, bias, relu, y, stream);
+  launch<false>(dtype, plan(dtype, v, false, limits), x, weights, bias, relu, y, stream);
 }
 
 void small_input_gradient(DType dtype, const Convolution& v, const void* weights, const void* dy, void* dx,
                           const SmallConv2dLimits& limits, cudaStream_t stream) {
-  launch<true>(dtype, plan(v, true, limits), dy, weights, nullptr, false, dx, stream);
+  launch<true>(dtype, plan(dtype, v, true, limits), dy, weights, nullptr, false, dx, stream);
 }
 
 }  // namespace troika::cuda

@@ -15,7 +15,9 @@ struct SmallConv2dLimits {
   size_t shared_bytes;  // that a block may have
 };
 
-// Whether the kernels take it: 16 bits, images of up to 32 x 32, 2 to 64 channels on both sides, a
+// f32 is rounded to TF32.
+//
+// Whether the kernels take it: images of up to 32 x 32, 2 to 64 channels on both sides, a
 // kernel of up to 7 x 7, stride and dilation 1, one group. The weights must fit into shared memory.
 bool takes_small_conv2d(DType dtype, const Convolution& v, const SmallConv2dLimits& limits);
 bool takes_small_input_gradient(DType dtype, const Convolution& v, const SmallConv2dLimits& limits);
@@ -31,6 +33,7 @@ void small_input_gradient(DType dtype, const Convolution& v, const void* weights
 // dbias may be null. Sums are made in an order that depends on the shape and the limits alone.
 void small_weight_gradient(DType dtype, const Convolution& v, const void* x, const void* dy, float* dweights,
                            float* dbias, void* scratch, const SmallConv2dLimits& limits, cudaStream_t stream);
-size_t small_weight_gradient_scratch_bytes(const Convolution& v, bool bias, const SmallConv2dLimits& limits);
+size_t small_weight_gradient_scratch_bytes(DType dtype, const Convolution& v, bool bias,
+                                           const SmallConv2dLimits& limits);
 
 }  // namespace troika::cuda

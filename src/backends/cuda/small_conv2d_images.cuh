@@ -8,7 +8,6 @@
 #include "backends/cuda/divisor.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/matrix_instructions.cuh"
-#include "core/text.h"
 
 namespace troika::cuda {
 
@@ -16,22 +15,29 @@ constexpr int kSmallThreads = 256, kSmallWarps = kSmallThreads / 32;
 constexpr int kChunkBytes = 16;                  // a row of a matrix that ldmatrix loads
 constexpr int kTileRows = 16, kTileColumns = 8;  // of the result of one product
 
+// Channels of a chunk.
+template <typename T>
+constexpr int kChunkChannels = kChunkBytes / static_cast<int>(sizeof(T));
+
 __host__ __device__ constexpr int rounded_up(int n, int to) { return (n + to - 1) / to * to; }
 __host__ __device__ constexpr int parts_of(int n, int size) { return (n + size - 1) / size; }
 
-// An odd number of chunks: eight rows at this distance are in different banks of shared memory.
-__host__ __device__ constexpr int without_conflicts(int chunks) { return chunks | 1; }
+// The chunks from one row to the next, so that loads at once are from different banks of shared
+// memory: of a chunk each of eight rows, or of eight numbers of 32 bits each of four rows.
+constexpr int chunks_apart(int chunks, bool loads_numbers) {
+  return loads_numbers ? parts_of(chunks - 2, 8) * 8 + 2 : chunks | 1;
+}
 
-// Rows [rows, columns, channels] of 16 bits in global memory, and their places in shared memory.
+// Rows [rows, columns, channels] in global memory, and their places in shared memory.
 struct HeldRows {
   int rows = 0, columns = 0, row_bytes = 0, column_bytes = 0;  // bytes from one to the next in shared memory
   int unit_bytes = 0;                                          // that a copy moves: 16, 8, 4 or 2
   Divisor units, columns_of_row;
 
   HeldRows() = default;
-  HeldRows(int rows, int columns, int channels, int row_bytes, int column_bytes)
+  HeldRows(int rows, int columns, int channels, int element_bytes, int row_bytes, int column_bytes)
       : rows(rows), columns(columns), row_bytes(row_bytes), column_bytes(column_bytes), columns_of_row(columns) {
-    const int bytes = channels * 2;
+    const int bytes = channels * element_bytes;
     unit_bytes = kChunkBytes;
     while (bytes % unit_bytes != 0) unit_bytes /= 2;
     units = Divisor(bytes / unit_bytes);
@@ -76,8 +82,9 @@ struct HeldImage {
   HeldImage() = default;
   // For windows of `kernel`, which begin at each place of [out[0], out[1]].
   HeldImage(const int64_t (&in)[2], const int64_t (&out)[2], const int64_t (&kernel)[2], const int (&before_)[2],
-            int channels)
-      : chunks(parts_of(channels, kTileColumns)), pixel_bytes(without_conflicts(chunks) * kChunkBytes) {
+            int channels, int element_bytes, bool loads_numbers)
+      : chunks(parts_of(channels * element_bytes, kChunkBytes)),
+        pixel_bytes(chunks_apart(chunks, loads_numbers) * kChunkBytes) {
     for (int i = 0; i < 2; ++i) {
       size[i] = static_cast<int>(in[i]);
       before[i] = before_[i];
@@ -86,7 +93,7 @@ struct HeldImage {
     row_bytes = stored[1] * pixel_bytes;
     bytes = stored[0] * row_bytes;
     elements = in[0] * in[1] * channels;
-    pixels = HeldRows(size[0], size[1], channels, row_bytes, pixel_bytes);
+    pixels = HeldRows(size[0], size[1], channels, element_bytes, row_bytes, pixel_bytes);
   }
 
   __device__ void load(uint8_t* to, const void* from, bool is_there) const {
@@ -173,7 +180,7 @@ __device__ inline void for_each_stage(const ImageShares& shares, Load load, Work
 // Whether sizes are within what the kernels are for, apart from the room in shared memory.
 inline bool is_small(DType dtype, const Convolution& v) {
   constexpr int64_t kMostSize = 32, kMostChannels = 64, kMostKernel = 7;
-  if (dtype != DType::bf16 && dtype != DType::f16) return false;
+  if (dtype != DType::bf16 && dtype != DType::f16 && dtype != DType::f32) return false;
   for (int i = 0; i < 2; ++i)
     if (v.x_size[i] > kMostSize || v.y_size[i] > kMostSize || v.kernel[i] > kMostKernel || v.stride[i] != 1 ||
         v.dilation[i] != 1 || 2 * v.padding[i] > v.kernel[i])
@@ -193,13 +200,12 @@ void with_tiles(int tiles, F&& f) {
   return f(std::integral_constant<int, 8>{});
 }
 
-// Calls f with a value of a type of 16 bits.
-template <typename F>
-void with_half_type(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::bf16: return f(__nv_bfloat16{});
-    case DType::f16: return f(__half{});
-    default: throw Error(Status::internal, text("small convolutions have no kernel for ", name_of(dtype)));
+// Fragments of f32 are rounded to TF32.
+template <typename T, int kCount>
+__device__ inline void round_fragments(uint32_t (&r)[kCount]) {
+  if constexpr (std::is_same_v<T, float>) {
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) r[i] = round_to_tf32(r[i]);
   }
 }
 

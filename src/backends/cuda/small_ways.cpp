@@ -34,7 +34,7 @@ std::vector<Way> small_input_gradient_ways(const CudaDevice& device, DType dtype
 std::vector<Way> small_weight_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool bias) {
   const SmallConv2dLimits limits = limits_of(device);
   if (!takes_small_weight_gradient(dtype, v, limits)) return {};
-  const size_t scratch_bytes = small_weight_gradient_scratch_bytes(v, bias, limits);
+  const size_t scratch_bytes = small_weight_gradient_scratch_bytes(dtype, v, bias, limits);
   const auto launch = [=](void* const* t, cudaStream_t stream) {
     small_weight_gradient(dtype, v, t[0], t[1], static_cast<float*>(t[2]), bias ? static_cast<float*>(t[3]) : nullptr,
                           scratch_bytes ? t[bias ? 4 : 3] : nullptr, limits, stream);

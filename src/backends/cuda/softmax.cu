@@ -1,5 +1,6 @@
 // softmax, its gradient and argmax, along one axis of x as [outer, length, inner]: a warp per row,
 // or, if other axes follow, a thread per row, so that neighbouring threads read neighbours. In f32.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -41,6 +42,7 @@ __device__ void each_row(const AxisRows& rows, Body body) {
 
 template <typename T, bool has_warp>
 __global__ void __launch_bounds__(kThreads) softmax_kernel(const T* x, T* y, const __grid_constant__ AxisRows rows) {
+  wait_for_kernels_before();
   each_row<has_warp>(rows, [&](int64_t first, RowLanes l, bool is_row, int64_t) {
     float most = to_float(x[first]);
     for (int64_t i = l.lane; i < rows.length; i += l.lanes) {
@@ -62,6 +64,7 @@ __global__ void __launch_bounds__(kThreads) softmax_kernel(const T* x, T* y, con
 template <typename T, bool has_warp>
 __global__ void __launch_bounds__(kThreads)
     softmax_gradient_kernel(const T* y, const T* dy, T* dx, const __grid_constant__ AxisRows rows) {
+  wait_for_kernels_before();
   each_row<has_warp>(rows, [&](int64_t first, RowLanes l, bool is_row, int64_t) {
     float dot = 0;
     for (int64_t i = l.lane; i < rows.length; i += l.lanes)
@@ -86,6 +89,7 @@ __device__ bool is_better(float v, int64_t i, float best, int64_t place) {
 template <typename T, bool has_warp>
 __global__ void __launch_bounds__(kThreads)
     argmax_kernel(const T* __restrict__ x, int64_t* places, const __grid_constant__ AxisRows rows) {
+  wait_for_kernels_before();
   each_row<has_warp>(rows, [&](int64_t first, RowLanes l, bool is_row, int64_t row) {
     float best = to_float(x[first]);
     int64_t place = 0;

@@ -2,6 +2,7 @@
 // pixels. Gradient: a thread sums a pack of channels under 9 taps over its share of the pixels;
 // then blocks and chunks are summed in a fixed order. Windows inside their image take a path
 // without tests.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/stem_conv2d.h"
 
 #include "backends/cuda/epilogue.h"
@@ -49,6 +50,7 @@ __device__ inline bool is_below(int i, int size) { return static_cast<unsigned>(
 template <typename T, int kN>
 __global__ void __launch_bounds__(kThreads)
     stem_kernel(const T* x, const T* weights, const float* bias, bool relu, T* y, Stem s) {
+  wait_for_kernels_before();
   // [tap, part of a pack, column, up to 4 channels]: neighbouring threads read neighbouring 16
   // bytes.
   extern __shared__ __align__(16) float held[];
@@ -125,6 +127,7 @@ __global__ void __launch_bounds__(kThreads)
 template <typename T, int kN>
 __global__ void __launch_bounds__(kThreads)
     stem_gradient_kernel(const T* x, const T* dy, float* partials, unsigned pixels_of_chunk, Stem s) {
+  wait_for_kernels_before();
   __shared__ float shared[kThreads * kN], halves[kThreads];
   const int tile = s.width * kN, taps = s.kernel[0] * s.kernel[1];
   const int first_tap = static_cast<int>(blockIdx.z) * kTaps, first_channel = static_cast<int>(blockIdx.y) * tile;

@@ -3,7 +3,8 @@
 //
 // A warp takes 16 pixels at a time. Taps are cut into slices of 16, the last one filled with zeros,
 // and the weights of 32 or 64 channels stay in registers. Each thread gathers its part of the
-// windows straight from memory: x has 1 / channels of y's bytes and is in the nearest cache.
+// windows straight from memory: x has 1 / channels of y's bytes and is in the nearest cache. In
+// TF32 a slice is two products of 8 taps, which may be any as long as the weights' are the same.
 //
 // Lane l of a product has columns 2 (l % 4) and 1 more. Four products share 32 channels in such a
 // way that the lane has the 8 channels from 8 (l % 4) on, which are 16 bytes. So four lanes write
@@ -11,6 +12,7 @@
 //
 // Moments: a thread sums differences from the first value of its warp, and their squares. These are
 // small, however large the mean is. Warps are then merged in f64 (Chan, Golub and LeVeque 1979).
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/stem_mma.h"
 
 #include "backends/cuda/matrix_instructions.cuh"
@@ -22,7 +24,10 @@ namespace {
 
 constexpr int kDepth = 16;  // taps of a slice
 constexpr int kGroup = 32;  // channels of four products
-constexpr int kOwn = 8;     // channels of a group that a thread has
+constexpr int kMostTf32Slices = 4;
+constexpr int kOwn = 8;  // channels of a group that a thread has
+template <typename T>
+constexpr int kWords = kIsTf32<T> ? 2 : 1;  // of two factors
 
 // Stores 8 channels of a pixel, of which `left` exist.
 __device__ inline void store_channels(uint16_t* to, int left, int k, const uint32_t (&v)[4]) {
@@ -40,6 +45,22 @@ __device__ inline void store_channels(uint16_t* to, int left, int k, const uint3
       if (i < left) to[i] = static_cast<uint16_t>(v[i / 2] >> i % 2 * 16);
   }
 }
+
+__device__ inline void store_channels(uint32_t* to, int left, int k, const uint32_t (&v)[8]) {
+  if (k % 4 == 0) {
+#pragma unroll
+    for (int i = 0; i < 8; i += 4)
+      if (i < left) *reinterpret_cast<uint4*>(to + i) = {v[i], v[i + 1], v[i + 2], v[i + 3]};
+  } else {
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+      if (i < left) to[i] = v[i];
+  }
+}
+__device__ inline void store_all_channels(uint16_t* to, const uint32_t (&v)[4]) {
+  *reinterpret_cast<uint4*>(to) = {v[0], v[1], v[2], v[3]};
+}
+__device__ inline void store_all_channels(uint32_t* to, const uint32_t (&v)[8]) { store_channels(to, 8, 4, v); }
 
 // Sums over the pixels of a warp for the channels of a thread.
 template <int kGroups>
@@ -97,9 +118,10 @@ __device__ inline void write_moments(WarpMoments<kGroups>& own, int count, int c
 
 // Grid: parts of the pixels, kGroups groups of channels.
 template <typename T, int kGroups, int kSlices, bool kMoments>
-__global__ void __launch_bounds__(kThreads, kSlices < 8 ? 2 : 1)
-    stem_mma_kernel(const uint16_t* x, const uint16_t* weights, const float* bias, bool relu, uint16_t* y,
-                    float* moments, unsigned pixels_of_block, StemWindows s) {
+__global__ void __launch_bounds__(kThreads, kSlices < (kIsTf32<T> ? 2 : 8) ? 2 : 1)
+    stem_mma_kernel(const Bits<T>* x, const Bits<T>* weights, const float* bias, bool relu, Bits<T>* y, float* moments,
+                    unsigned pixels_of_block, StemWindows s) {
+  wait_for_kernels_before();
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int own_row = lane / 4, own_column = lane % 4;
   const int first_channel = static_cast<int>(blockIdx.y) * kGroups * kGroup;
@@ -118,7 +140,7 @@ __global__ void __launch_bounds__(kThreads, kSlices < 8 ? 2 : 1)
   const auto tap_of = [&](int slice, int i) { return kSlices == 1 ? own_taps[i] : shared_taps[place_of(slice, i)]; };
 
   // Column c of product p of a group is channel 8 (c / 2) + 2 p + c % 2.
-  uint32_t filter[kGroups][4][kSlices][2];
+  uint32_t filter[kGroups][4][kSlices][2 * kWords<T>];
   float start[kGroups][kOwn];
 #pragma unroll
   for (int group = 0; group < kGroups; ++group) {
@@ -133,8 +155,15 @@ __global__ void __launch_bounds__(kThreads, kSlices < 8 ? 2 : 1)
 #pragma unroll
       for (int slice = 0; slice < kSlices; ++slice)
 #pragma unroll
-        for (int half = 0; half < 2; ++half)
-          filter[group][p][slice][half] = weight(slice, 2 * half) | weight(slice, 2 * half + 1) << 16;
+        for (int half = 0; half < 2; ++half) {
+          const uint32_t pair[2] = {weight(slice, 2 * half), weight(slice, 2 * half + 1)};
+          if constexpr (kIsTf32<T>) {
+            filter[group][p][slice][2 * half] = round_to_tf32(pair[0]);
+            filter[group][p][slice][2 * half + 1] = round_to_tf32(pair[1]);
+          } else {
+            filter[group][p][slice][half] = pair[0] | pair[1] << 16;
+          }
+        }
     }
 #pragma unroll
     for (int i = 0; i < kOwn; ++i) {
@@ -144,7 +173,7 @@ __global__ void __launch_bounds__(kThreads, kSlices < 8 ? 2 : 1)
   }
   if (kSlices > 1) __syncthreads();
 
-  uint16_t* const own_y = y + first_channel + own_column * kOwn;
+  Bits<T>* const own_y = y + first_channel + own_column * kOwn;
   const bool is_wide = s.k % kOwn == 0;  // 16 bytes fit each pixel
   WarpMoments<kGroups> sums;
   int count = 0;
@@ -152,16 +181,23 @@ __global__ void __launch_bounds__(kThreads, kSlices < 8 ? 2 : 1)
   for (unsigned first = begin + static_cast<unsigned>(warp) * kTilePixels; first < end; first += kWarps * kTilePixels) {
     const unsigned pixels[2] = {first + static_cast<unsigned>(own_row), first + static_cast<unsigned>(own_row) + 8};
     const StemWindows::Window windows[2] = {s.window(pixels[0], end), s.window(pixels[1], end)};
-    uint16_t* const rows[2] = {own_y + int64_t{pixels[0]} * s.k, own_y + int64_t{pixels[1]} * s.k};
-    uint32_t a[kSlices][4];
+    Bits<T>* const rows[2] = {own_y + int64_t{pixels[0]} * s.k, own_y + int64_t{pixels[1]} * s.k};
+    uint32_t a[kSlices][kWords<T>][4];  // TF32: of the first two taps, and of the others
 #pragma unroll
     for (int slice = 0; slice < kSlices; ++slice)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const Tap taps[2] = {tap_of(slice, 2 * half), tap_of(slice, 2 * half + 1)};
 #pragma unroll
-        for (int r = 0; r < 2; ++r)
-          a[slice][half * 2 + r] = s.value(x, windows[r], taps[0]) | s.value(x, windows[r], taps[1]) << 16;
+        for (int r = 0; r < 2; ++r) {
+          const uint32_t pair[2] = {s.value(x, windows[r], taps[0]), s.value(x, windows[r], taps[1])};
+          if constexpr (kIsTf32<T>) {
+            a[slice][half][r] = pair[0];
+            a[slice][half][2 + r] = pair[1];
+          } else {
+            a[slice][0][half * 2 + r] = pair[0] | pair[1] << 16;
+          }
+        }
       }
 #pragma unroll
     for (int group = 0; group < kGroups; ++group) {
@@ -173,15 +209,28 @@ __global__ void __launch_bounds__(kThreads, kSlices < 8 ? 2 : 1)
 #pragma unroll
       for (int slice = 0; slice < kSlices; ++slice)
 #pragma unroll
-        for (int p = 0; p < 4; ++p) multiply<T>(d[p], a[slice], filter[group][p][slice]);
+        for (int w = 0; w < kWords<T>; ++w)
+#pragma unroll
+          for (int p = 0; p < 4; ++p) {
+            const uint32_t(&own)[2 * kWords<T>] = filter[group][p][slice];
+            multiply<T>(d[p], a[slice][w], {own[2 * w], own[2 * w + 1]});
+          }
       const int channel = first_channel + group * kGroup + own_column * kOwn;
 #pragma unroll
       for (int r = 0; r < 2; ++r) {
-        uint32_t words[4];
+        uint32_t words[4 * kWords<T>];
 #pragma unroll
         for (int p = 0; p < 4; ++p) {
-          words[p] = pack<T>(d[p][2 * r], d[p][2 * r + 1]);
-          if (!kMoments && relu) words[p] = cut<T>(words[p]);
+          if constexpr (kIsTf32<T>) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+              const float value = d[p][2 * r + i];
+              words[2 * p + i] = __float_as_uint(relu && value < 0 ? 0.0f : value);  // no comparison with NaN holds
+            }
+          } else {
+            words[p] = pack<T>(d[p][2 * r], d[p][2 * r + 1]);
+            if (!kMoments && relu) words[p] = cut<T>(words[p]);
+          }
         }
         if constexpr (kMoments) {
           if (r == 0 && count == 0)
@@ -193,11 +242,11 @@ __global__ void __launch_bounds__(kThreads, kSlices < 8 ? 2 : 1)
             }
         }
         if (pixels[r] >= end) continue;
-        uint16_t* const to = rows[r] + group * kGroup;
+        Bits<T>* const to = rows[r] + group * kGroup;
         if (!is_wide)
           store_channels(to, s.k - channel, s.k, words);
         else if (channel < s.k)
-          *reinterpret_cast<uint4*>(to) = {words[0], words[1], words[2], words[3]};
+          store_all_channels(to, words);
         if constexpr (kMoments) {
 #pragma unroll
           for (int p = 0; p < 4; ++p) {
@@ -230,37 +279,33 @@ void with_sizes(const Convolution& v, Run&& run) {
     run.template operator()<1, 8>();
 }
 
-// Calls f with a value of the element type, of 16 bits.
-template <typename F>
-void with_half_type(DType dtype, F&& f) {
-  if (dtype == DType::f16)
-    f(__half{});
-  else
-    f(__nv_bfloat16{});
-}
-
 }  // namespace
 
 bool takes_stem_mma(DType dtype, const Convolution& v) {
   constexpr int64_t kMost = int64_t{1} << 30;  // places in x, and in a padded image, have 32 bits
   const int64_t rows = v.x_size[0] + 2 * v.padding[0] + v.kernel[0] * v.dilation[0];
   const int64_t columns = v.x_size[1] + 2 * v.padding[1] + v.kernel[1] * v.dilation[1];
-  return (dtype == DType::bf16 || dtype == DType::f16) && is_stem(v) && v.x_elements() < kMost &&
-         rows * columns < kMost;
+  const bool is_taken =
+      dtype == DType::bf16 || dtype == DType::f16 || (dtype == DType::f32 && v.taps() <= kMostTf32Slices * kDepth);
+  return is_taken && is_stem(v) && v.x_elements() < kMost && rows * columns < kMost;
 }
 
 void stem_mma_conv2d(DType dtype, const Convolution& v, const void* x, const void* weights, const float* bias,
                      bool relu, void* y, float* moments, int multiprocessors, cudaStream_t stream) {
   const StemShares shares(v, multiprocessors);
   const StemWindows windows(v);
-  with_half_type(dtype, [&](auto zero) {
+  with_stem_type(dtype, [&](auto zero) {
+    using T = decltype(zero);
     with_sizes(v, [&]<int kGroups, int kSlices>() {
-      using T = decltype(zero);
       const dim3 grid(shares.blocks, static_cast<unsigned>((v.k + kGroups * kGroup - 1) / (kGroups * kGroup)));
-      const auto kernel =
-          moments ? stem_mma_kernel<T, kGroups, kSlices, true> : stem_mma_kernel<T, kGroups, kSlices, false>;
-      kernel<<<grid, kThreads, 0, stream>>>(static_cast<const uint16_t*>(x), static_cast<const uint16_t*>(weights),
-                                            bias, relu, static_cast<uint16_t*>(y), moments, shares.pixels, windows);
+      const auto run = [&](auto kernel) {
+        kernel<<<grid, kThreads, 0, stream>>>(static_cast<const Bits<T>*>(x), static_cast<const Bits<T>*>(weights),
+                                              bias, relu, static_cast<Bits<T>*>(y), moments, shares.pixels, windows);
+      };
+      if constexpr (!kIsTf32<T>)
+        moments ? run(stem_mma_kernel<T, kGroups, kSlices, true>) : run(stem_mma_kernel<T, kGroups, kSlices, false>);
+      else if constexpr (kSlices <= kMostTf32Slices)
+        run(stem_mma_kernel<T, kGroups, kSlices, false>);
     });
   });
 }

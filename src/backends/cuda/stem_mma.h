@@ -1,6 +1,6 @@
-// conv2d of an image of one channel in 16 bits, and its weights' gradient, on tensor cores, with
-// sums in f32. Host functions that launch kernels on a stream; every output element is written, and
-// equal inputs make equal bits.
+// conv2d of an image of one channel, and its weights' gradient, on tensor cores, with sums in f32.
+// Factors in f32 are rounded to TF32. Host functions that launch kernels on a stream; every output
+// element is written, and equal inputs make equal bits.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,10 +10,10 @@
 
 namespace troika::cuda {
 
-// Whether these kernels take it: a stem (stem_conv2d.h) in bf16 or f16.
+// Whether these kernels take it: a stem (stem_conv2d.h), in f32 with up to 64 taps.
 bool takes_stem_mma(DType dtype, const Convolution& v);
 
-// bias may be null; NaN stays through the ReLU. Unless `moments` is null, each of the
+// bias may be null; NaN stays through the ReLU. Unless `moments` is null, as with f32, each of the
 // stem_mma_rows_of_sums() is written: {pixels, means [k], sums of squared differences from the
 // means [k]} of a part of y, as rounded. All parts together are y.
 void stem_mma_conv2d(DType dtype, const Convolution& v, const void* x, const void* weights, const float* bias,

@@ -5,9 +5,11 @@
 // A warp takes 16 pixels at a time. A product wants pairs of neighbouring pixels of dy, but memory
 // has neighbouring channels. So a lane loads a few channels of two neighbouring pixels and of two
 // more, in wide words, and swaps halves of words. Its channels become rows l / 4 and 8 more of
-// several products. dy is loaded a tile ahead; x has 1 / channels of its bytes.
+// several products. dy is loaded a tile ahead; x has 1 / channels of its bytes. In TF32 a lane's
+// pixels are the depth of two products, and nothing is swapped.
 //
 // The sums of warps are added in their order, and those of blocks by a second launch.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/epilogue.h"
 #include "backends/cuda/matrix_instructions.cuh"
 #include "backends/cuda/stem_mma.h"
@@ -16,7 +18,7 @@
 namespace troika::cuda {
 namespace {
 
-// Loads 2 kWords channels of a pixel, of which `left` exist. Others are zeros.
+// Loads channels of a pixel, of which `left` exist. Others are zeros. A word has two of 16 bits.
 template <int kWords>
 __device__ inline void load_channels(uint32_t (&v)[kWords], const uint16_t* from, int left, bool is_wide) {
   struct alignas(4 * kWords) Words {
@@ -36,6 +38,22 @@ __device__ inline void load_channels(uint32_t (&v)[kWords], const uint16_t* from
   for (int i = 0; i < kWords; ++i) v[i] = words.v[i];
 }
 
+template <int kWords>
+__device__ inline void load_channels(uint32_t (&v)[kWords], const uint32_t* from, int left, bool is_wide) {
+#pragma unroll
+  for (int i = 0; i < kWords; i += 4) {
+    uint4 words = {0, 0, 0, 0};
+    if (is_wide) {
+      if (i < left) words = *reinterpret_cast<const uint4*>(from + i);
+    } else {
+      words = {i < left ? from[i] : 0, i + 1 < left ? from[i + 1] : 0, i + 2 < left ? from[i + 2] : 0,
+               i + 3 < left ? from[i + 3] : 0};
+    }
+    v[i] = round_to_tf32(words.x), v[i + 1] = round_to_tf32(words.y);
+    v[i + 2] = round_to_tf32(words.z), v[i + 3] = round_to_tf32(words.w);
+  }
+}
+
 __device__ inline uint32_t low_halves(uint32_t a, uint32_t b) { return (a & 0xffffu) | b << 16; }
 __device__ inline uint32_t high_halves(uint32_t a, uint32_t b) { return a >> 16 | (b & 0xffff0000u); }
 
@@ -43,9 +61,11 @@ __device__ inline uint32_t high_halves(uint32_t a, uint32_t b) { return a >> 16 
 // `has_bias`, dbias [k]. Grid: parts of the pixels, 16 kRows channels, 8 kColumns taps.
 template <typename T, int kRows, int kColumns>
 __global__ void __launch_bounds__(kThreads, kRows* kColumns <= 8 ? 2 : 1)
-    stem_mma_gradient_kernel(const uint16_t* x, const uint16_t* dy, float* partials, int64_t numbers, bool has_bias,
+    stem_mma_gradient_kernel(const Bits<T>* x, const Bits<T>* dy, float* partials, int64_t numbers, bool has_bias,
                              unsigned pixels_of_block, StemWindows s) {
+  wait_for_kernels_before();
   constexpr int kChannels = 16 * kRows, kTaps = 8 * kColumns, kPixels = 4;  // kPixels: that a lane has of a tile
+  constexpr int kWords = kIsTf32<T> ? 2 * kRows : kRows;                    // of a pixel
   __shared__ float sums[kChannels][kTaps];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int own_row = lane / 4, own_column = lane % 4;
@@ -58,7 +78,7 @@ __global__ void __launch_bounds__(kThreads, kRows* kColumns <= 8 ? 2 : 1)
     const int tap = first_tap + c * 8 + own_row;
     const T one = from_float<T>(1);
     taps[c] = s.tap(tap);
-    outside[c] = tap == s.taps ? reinterpret_cast<const uint16_t&>(one) : 0;
+    outside[c] = tap == s.taps ? reinterpret_cast<const Bits<T>&>(one) : 0;
   }
 
   const unsigned begin = blockIdx.x * pixels_of_block, end = min(begin + pixels_of_block, s.pixels);
@@ -67,7 +87,7 @@ __global__ void __launch_bounds__(kThreads, kRows* kColumns <= 8 ? 2 : 1)
   const auto pixel_of = [&](unsigned first, int i) {
     return first + static_cast<unsigned>(own_column * 2 + i % 2 + i / 2 * 8);
   };
-  const auto load = [&](uint32_t(&v)[kPixels][kRows], unsigned first) {
+  const auto load = [&](uint32_t(&v)[kPixels][kWords], unsigned first) {
 #pragma unroll
     for (int i = 0; i < kPixels; ++i) {
       const unsigned pixel = pixel_of(first, i);
@@ -75,17 +95,23 @@ __global__ void __launch_bounds__(kThreads, kRows* kColumns <= 8 ? 2 : 1)
     }
   };
   float d[kRows][kColumns][4] = {};
-  uint32_t next[kPixels][kRows];
+  uint32_t next[kPixels][kWords];
   unsigned first = begin + static_cast<unsigned>(warp) * kTilePixels;
   load(next, first);
   for (; first < end; first += kWarps * kTilePixels) {
-    uint32_t a[kRows][4];
+    constexpr int kProducts = kIsTf32<T> ? 2 : 1;  // of two pixels of the lane each, or of all four
+    uint32_t a[kProducts][kRows][4];
 #pragma unroll
     for (int r = 0; r < kRows; ++r)
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        a[r][2 * i] = low_halves(next[2 * i][r], next[2 * i + 1][r]);
-        a[r][2 * i + 1] = high_halves(next[2 * i][r], next[2 * i + 1][r]);
+        if constexpr (kIsTf32<T>) {
+#pragma unroll
+          for (int j = 0; j < 4; ++j) a[i][r][j] = next[2 * i + j / 2][2 * r + j % 2];
+        } else {
+          a[0][r][2 * i] = low_halves(next[2 * i][r], next[2 * i + 1][r]);
+          a[0][r][2 * i + 1] = high_halves(next[2 * i][r], next[2 * i + 1][r]);
+        }
       }
     load(next, first + kWarps * kTilePixels);
     StemWindows::Window windows[kPixels];
@@ -93,13 +119,20 @@ __global__ void __launch_bounds__(kThreads, kRows* kColumns <= 8 ? 2 : 1)
     for (int i = 0; i < kPixels; ++i) windows[i] = s.window(pixel_of(first, i), end);
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) {
-      uint32_t b[2];
+      uint32_t b[kProducts][2];
 #pragma unroll
-      for (int i = 0; i < 2; ++i)
-        b[i] = s.value(x, windows[2 * i], taps[c], outside[c]) | s.value(x, windows[2 * i + 1], taps[c], outside[c])
-                                                                     << 16;
+      for (int i = 0; i < 2; ++i) {
+        const uint32_t pair[2] = {s.value(x, windows[2 * i], taps[c], outside[c]),
+                                  s.value(x, windows[2 * i + 1], taps[c], outside[c])};
+        if constexpr (kIsTf32<T>)
+          b[i][0] = pair[0], b[i][1] = pair[1];
+        else
+          b[0][i] = pair[0] | pair[1] << 16;
+      }
 #pragma unroll
-      for (int r = 0; r < kRows; ++r) multiply<T>(d[r][c], a[r], b);
+      for (int i = 0; i < kProducts; ++i)
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) multiply<T>(d[r][c], a[i][r], b[i]);
     }
   }
 
@@ -147,7 +180,7 @@ void launch(const Convolution& v, const void* x, const void* dy, float* partials
     const auto parts = [](int64_t n, int64_t part) { return static_cast<unsigned>((n + part - 1) / part); };
     const dim3 grid(shares.blocks, parts(v.k, 16 * kRows), parts(taps, 8 * kColumns));
     stem_mma_gradient_kernel<T, kRows, kColumns>
-        <<<grid, kThreads, 0, stream>>>(static_cast<const uint16_t*>(x), static_cast<const uint16_t*>(dy), partials,
+        <<<grid, kThreads, 0, stream>>>(static_cast<const Bits<T>*>(x), static_cast<const Bits<T>*>(dy), partials,
                                         numbers_of(v, bias), bias, shares.pixels, StemWindows(v));
   });
 }
@@ -158,7 +191,7 @@ void stem_mma_weight_gradient(DType dtype, const Convolution& v, const void* x, 
                               float* dbias, void* scratch, int multiprocessors, cudaStream_t stream) {
   const StemShares shares(v, multiprocessors);
   auto* const partials = static_cast<float*>(scratch);
-  (dtype == DType::f16 ? launch<__half> : launch<__nv_bfloat16>)(v, x, dy, partials, dbias, shares, stream);
+  with_stem_type(dtype, [&](auto zero) { launch<decltype(zero)>(v, x, dy, partials, dbias, shares, stream); });
   sum_partials(partials, shares.blocks, dweights, v.weight_elements(), dbias, dbias ? v.k : 0, stream);
 }
 

@@ -34,7 +34,7 @@ std::vector<Way> stem_ways(const CudaDevice& device, DType dtype, const Convolut
 int64_t stem_rows_of_sums(const CudaDevice& device, DType dtype, const Convolution& v) {
   // Fewer pixels are soon read again. batch_norm2d refuses a single value, if it has no moments.
   constexpr int64_t kLeastPixels = 64;
-  if (!takes_stem_mma(dtype, v) || v.pixels() < kLeastPixels) return 0;
+  if (dtype == DType::f32 || !takes_stem_mma(dtype, v) || v.pixels() < kLeastPixels) return 0;
   return stem_mma_rows_of_sums(v, device.multiprocessors());
 }
 

@@ -1,5 +1,5 @@
-// The ways of a convolution of an image of one channel in 16 bits: the kernels for all types, and
-// those on tensor cores, which must prove themselves.
+// The ways of a convolution of an image of one channel in 16 bits or TF32: the kernels for all
+// types, and those on tensor cores, which must prove themselves.
 #pragma once
 
 #include "backends/cuda/convolution.h"

@@ -1,5 +1,5 @@
-// Windows of a convolution of an image of one channel in 16 bits, for kernels that multiply by
-// tensor cores: what a tap of a pixel reads, and how pixels are shared among blocks and warps.
+// Windows of a convolution of an image of one channel, for kernels that multiply by tensor cores:
+// what a tap of a pixel reads, and how pixels are shared among blocks and warps.
 #pragma once
 
 #include <type_traits>
@@ -8,6 +8,7 @@
 #include "backends/cuda/divisor.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/matrix_instructions.cuh"
 
 namespace troika::cuda {
 
@@ -16,6 +17,13 @@ constexpr unsigned kTilePixels = 16;  // that a warp takes at a time
 
 // A row or column that is in no image, whatever is added to it.
 constexpr int kNowhere = -(1 << 30);
+
+// An element as its bits.
+template <typename T>
+using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>;
+
+template <typename T>
+constexpr bool kIsTf32 = sizeof(T) == 4;
 
 // A place in a window, and its distance in x from the window's first.
 struct Tap {
@@ -67,11 +75,14 @@ struct StemWindows {
   }
   __device__ Tap tap(int i) const { return tap(i / kernel[1], i % kernel[1]); }
 
-  // The bits that a tap reads, or `outside` of the image.
-  __device__ uint32_t value(const uint16_t* x, const Window& w, const Tap& tap, uint32_t outside = 0) const {
+  // The bits that a tap reads, of 32 bits rounded to TF32, or `outside` of the image.
+  template <typename B>
+  __device__ uint32_t value(const B* x, const Window& w, const Tap& tap, uint32_t outside = 0) const {
     const bool is_inside = static_cast<unsigned>(w.row + tap.row) < static_cast<unsigned>(x_size[0]) &&
                            static_cast<unsigned>(w.column + tap.column) < static_cast<unsigned>(x_size[1]);
-    return is_inside ? uint32_t{__ldg(x + (w.first + tap.offset))} : outside;
+    if (!is_inside) return outside;
+    const uint32_t bits = __ldg(x + (w.first + tap.offset));
+    return sizeof(B) == 4 ? round_to_tf32(bits) : bits;
   }
 };
 
@@ -88,6 +99,16 @@ struct StemShares {
     blocks = static_cast<unsigned>((tiles + of_block - 1) / of_block);
   }
 };
+
+// Calls f with a value of the element type.
+template <typename F>
+void with_stem_type(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f16: return f(__half{});
+    case DType::bf16: return f(__nv_bfloat16{});
+    default: return f(float{});
+  }
+}
 
 // Two numbers rounded to 16 bits in a word, `low` in the low half.
 template <typename T>

@@ -1,5 +1,6 @@
 // split_steps and join_steps: runs of plain sequences [n, steps, ...], copied. If steps are on a
 // later axis, the axes before it count as samples.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/pack_width.cuh"
@@ -20,6 +21,7 @@ struct Parts {
 template <typename P, bool joins>
 __global__ void __launch_bounds__(kThreads)
     copy_parts_kernel(P* whole, const __grid_constant__ Parts parts, int64_t n, int64_t sample) {
+  wait_for_kernels_before();
   const int64_t begin = parts.begin[blockIdx.y], length = parts.begin[blockIdx.y + 1] - begin;
   P* const part = static_cast<P*>(parts.of[blockIdx.y]);
   for (int64_t i = first_index(); i < n * length; i += index_step()) {

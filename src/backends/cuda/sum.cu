@@ -1,4 +1,5 @@
 // Sums and flags of replicas, in the order of ranks.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/gpu_group.h"
 #include "backends/cuda/grid.cuh"
@@ -15,6 +16,7 @@ struct Buffers {
 // buffer, or in that of rank `only`.
 template <typename T, int kWidth>
 __global__ void sum_kernel(const __grid_constant__ Buffers buffers, int size, int64_t begin, int64_t packs, int only) {
+  wait_for_kernels_before();
   using Values = Pack<T, kWidth>;
   for (int64_t i = first_index(); i < packs; i += index_step()) {
     Values sums[kMostSummed];
@@ -33,6 +35,7 @@ __global__ void sum_kernel(const __grid_constant__ Buffers buffers, int size, in
 }
 
 __global__ void all_of_kernel(const __grid_constant__ Buffers flags, int size) {
+  wait_for_kernels_before();
   bool all = true;
   for (int r = 0; r < size; ++r) all = all && *static_cast<const int32_t*>(flags.data[r]) != 0;
   for (int r = 0; r < size; ++r) *static_cast<int32_t*>(flags.data[r]) = all;

@@ -2,6 +2,7 @@
 // middle for some neighbouring columns of `inner`; a second launch adds up the parts. Sums are in
 // f32, in a fixed order.
 #include "backends/cuda/block_sum.cuh"
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -25,6 +26,7 @@ struct Sums {
 template <typename From, typename To>
 __global__ void __launch_bounds__(kThreads)
     sum_columns_kernel(const From* __restrict__ x, To* __restrict__ y, const __grid_constant__ Sums s) {
+  wait_for_kernels_before();
   __shared__ float slots[kLines][kColumns];
   const int column = static_cast<int>(threadIdx.x) % kColumns, line = static_cast<int>(threadIdx.x) / kColumns;
   const int64_t groups = (s.inner + kColumns - 1) / kColumns;
@@ -49,6 +51,7 @@ __global__ void __launch_bounds__(kThreads)
 template <typename From, typename To>
 __global__ void __launch_bounds__(kThreads)
     sum_run_kernel(const From* __restrict__ x, To* __restrict__ y, const __grid_constant__ Sums s) {
+  wait_for_kernels_before();
   __shared__ float slots[kThreads];
   for (int64_t run = blockIdx.x; run < s.outer * s.parts; run += gridDim.x) {
     const int64_t o = run / s.parts, begin = run % s.parts * s.part, end = min(begin + s.part, s.length);

@@ -1,5 +1,6 @@
 // transpose: one thread per number of the output; neighbours of the input and of the output meet in
 // squares in shared memory, so that both are read and written in runs.
+#include "backends/cuda/early_start.cuh"
 #include "ops/transpose.h"
 
 #include "backends/cuda/elements.cuh"
@@ -13,6 +14,7 @@ namespace {
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     gather_kernel(const T* __restrict__ x, T* __restrict__ y, int64_t n, const __grid_constant__ TransposeLoops loops) {
+  wait_for_kernels_before();
   for (int64_t i = first_index(); i < n; i += index_step()) {
     int64_t rest = i, at = 0;
     for (int k = loops.count - 1; k >= 0; --k) {
@@ -37,6 +39,7 @@ struct Planes {
 template <typename T>
 __global__ void __launch_bounds__(kSide* kSideThreads)
     squares_kernel(const T* __restrict__ x, T* __restrict__ y, const __grid_constant__ Planes p) {
+  wait_for_kernels_before();
   __shared__ T square[kSide][kSide + 1];
   const int column = static_cast<int>(threadIdx.x) % kSide, first_row = static_cast<int>(threadIdx.x) / kSide;
   const int64_t wide = (p.across + kSide - 1) / kSide, high = (p.along + kSide - 1) / kSide;

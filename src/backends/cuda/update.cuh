@@ -12,6 +12,7 @@
 #pragma once
 
 #include "backends/cuda/block_sum.cuh"
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/runs.cuh"
@@ -123,6 +124,7 @@ using UpdateTable = RunTable<UpdateRun<Rule::kSlots, G>>;
 template <typename Rule, typename G>
 __global__ void __launch_bounds__(kThreads)
     update_kernel(const __grid_constant__ UpdateTable<Rule, G> table, const __grid_constant__ UpdateNumbers numbers) {
+  wait_for_kernels_before();
   if (numbers.is_finite && *numbers.is_finite == 0) return;
   const Chunk chunk = chunk_of(table, static_cast<int>(blockIdx.x));
   const UpdateRun<Rule::kSlots, G>& run = table.runs[chunk.run];
@@ -136,6 +138,7 @@ template <typename Rule, typename G>
 __global__ void __launch_bounds__(kThreads)
     norms_kernel(const __grid_constant__ UpdateTable<Rule, G> table, const __grid_constant__ UpdateNumbers numbers,
                  double* sums, int64_t chunks) {
+  wait_for_kernels_before();
   __shared__ double slots[kThreads];
   if (numbers.is_finite && *numbers.is_finite == 0) return;
   const Chunk chunk = chunk_of(table, static_cast<int>(blockIdx.x));
@@ -155,6 +158,7 @@ __global__ void __launch_bounds__(kThreads)
 // norms = before, or 0.
 template <int = 0>  // a template, so that every file may have it
 __global__ void start_norms_kernel(const float* before, float* norms, int64_t n) {
+  wait_for_kernels_before();
   for (int64_t i = threadIdx.x; i < n; i += blockDim.x) norms[i] = before ? before[i] : 0.0f;
 }
 
@@ -163,6 +167,7 @@ template <typename Rule, typename G>
 __global__ void __launch_bounds__(kThreads)
     finish_norms_kernel(const __grid_constant__ UpdateTable<Rule, G> table, const double* sums, int64_t chunks,
                         const int32_t* is_finite, float* norms) {
+  wait_for_kernels_before();
   __shared__ double slots[kThreads];
   if (is_finite && *is_finite == 0) return;
   const int r = static_cast<int>(blockIdx.x);

@@ -25,4 +25,9 @@ std::string folder_of_code(const void* address) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
+bool are_of_one_library(const void* a, const void* b) {
+  Dl_info of_a{}, of_b{};
+  return dladdr(a, &of_a) && dladdr(b, &of_b) && of_a.dli_fbase == of_b.dli_fbase;
+}
+
 }  // namespace troika

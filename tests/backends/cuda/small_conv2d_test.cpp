@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstring>
+#include <limits>
 #include <random>
 
 #include "core/float16.h"
@@ -44,20 +47,43 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
   return pair(c.padding) << "_on_" << c.multiprocessors << '_' << (c.shared_bytes >> 10);
 }
 
-// Numbers in 16 bits.
+// Numbers as a GPU stores them.
 struct Numbers {
   DType dtype;
-  std::vector<uint16_t> bits;
+  std::vector<uint8_t> bytes;
 
   static Numbers random(DType dtype, int64_t count, std::mt19937_64& lot) {
-    Numbers numbers{dtype, std::vector<uint16_t>(static_cast<size_t>(count))};
+    Numbers numbers{dtype, std::vector<uint8_t>(static_cast<size_t>(count) * size_of(dtype))};
     std::normal_distribution<float> normal;
-    for (uint16_t& b : numbers.bits) b = dtype == DType::bf16 ? bf16_of_float(normal(lot)) : f16_of_float(normal(lot));
+    for (int64_t i = 0; i < count; ++i) numbers.set(i, normal(lot));
     return numbers;
   }
+  int64_t count() const { return static_cast<int64_t>(bytes.size() / size_of(dtype)); }
+  void set(int64_t i, float value) {
+    uint8_t* const to = bytes.data() + static_cast<size_t>(i) * size_of(dtype);
+    if (dtype == DType::f32) {
+      std::memcpy(to, &value, sizeof value);
+    } else {
+      const uint16_t b = dtype == DType::bf16 ? bf16_of_float(value) : f16_of_float(value);
+      std::memcpy(to, &b, sizeof b);
+    }
+  }
   float at(int64_t i) const {
-    const uint16_t b = bits[static_cast<size_t>(i)];
+    const uint8_t* const from = bytes.data() + static_cast<size_t>(i) * size_of(dtype);
+    if (dtype == DType::f32) {
+      float value = 0;
+      std::memcpy(&value, from, sizeof value);
+      return value;
+    }
+    uint16_t b = 0;
+    std::memcpy(&b, from, sizeof b);
     return dtype == DType::bf16 ? float_of_bf16(b) : float_of_f16(b);
+  }
+  // As a factor: f32 is rounded to TF32, ties away from zero.
+  double factor(int64_t i) const {
+    const float value = at(i);
+    if (dtype != DType::f32) return value;
+    return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x1000u) & 0xffffe000u);
   }
 };
 
@@ -78,10 +104,10 @@ void for_each_product(const Convolution& v, F f) {
         }
 }
 
-// Results in 16 bits are right to a unit of their last place and the rounding of sums in f32.
+// Results are right to a unit of their last place and the rounding of sums in f32.
 void expect_rounded(const Numbers& found, const std::vector<double>& expected) {
-  ASSERT_EQ(found.bits.size(), expected.size());
-  const double unit = found.dtype == DType::bf16 ? 1.0 / 256 : 1.0 / 2048;
+  ASSERT_EQ(found.count(), static_cast<int64_t>(expected.size()));
+  const double unit = found.dtype == DType::f32 ? 0 : found.dtype == DType::bf16 ? 1.0 / 256 : 1.0 / 2048;
   double largest = 0;
   for (double e : expected) largest = std::max(largest, std::fabs(e));
   for (size_t i = 0; i < expected.size(); ++i)
@@ -111,9 +137,9 @@ class SmallConv2d : public KernelTest<Case, 80> {
 };
 
 // Numbers in the GPU's memory.
-struct Held : Memory<uint16_t> {
-  Held(const Numbers& numbers, cudaStream_t stream) : Memory<uint16_t>(numbers.bits.size(), stream) {
-    set(numbers.bits);
+struct Held : Memory<uint8_t> {
+  Held(const Numbers& numbers, cudaStream_t stream) : Memory<uint8_t>(numbers.bytes.size(), stream) {
+    set(numbers.bytes);
   }
 };
 
@@ -123,10 +149,10 @@ TEST_P(SmallConv2d, EqualsPlainLoops) {
   const std::vector<float> bias = random_floats(v_.k);
   std::vector<double> expected(static_cast<size_t>(v_.y_elements()));
   for_each_product(v_, [&](int64_t from, int64_t weight, int64_t to) {
-    expected[static_cast<size_t>(to)] += double{x.at(from)} * weights.at(weight);
+    expected[static_cast<size_t>(to)] += x.factor(from) * weights.factor(weight);
   });
   const Held x_memory(x, stream_), weights_memory(weights, stream_);
-  Memory<uint16_t> y(expected.size(), stream_);
+  Memory<uint8_t> y(expected.size() * size_of(dtype_), stream_);
   Memory<float> bias_memory(bias.size(), stream_);
   bias_memory.set(bias);
   const auto run = [&](bool has_bias, bool relu) {
@@ -137,7 +163,7 @@ TEST_P(SmallConv2d, EqualsPlainLoops) {
   };
   const Numbers found = run(false, false);
   expect_rounded(found, expected);
-  EXPECT_EQ(run(false, false).bits, found.bits);
+  EXPECT_EQ(run(false, false).bytes, found.bytes);
   for (size_t i = 0; i < expected.size(); ++i)
     expected[i] = std::max(0.0, expected[i] + double{bias[i % static_cast<size_t>(v_.k)]});
   expect_rounded(run(true, true), expected);
@@ -147,13 +173,13 @@ TEST_P(SmallConv2d, KeepsNaN) {
   Numbers x = random(v_.x_elements());
   const Numbers weights = random(v_.weight_elements());
   const int64_t place = std::uniform_int_distribution<int64_t>(0, v_.x_elements() - 1)(lot_);
-  x.bits[static_cast<size_t>(place)] = 0x7fff;
+  x.set(place, std::numeric_limits<float>::quiet_NaN());
   std::vector<bool> expected(static_cast<size_t>(v_.y_elements()));
   for_each_product(v_, [&](int64_t from, int64_t, int64_t to) {
     if (from == place) expected[static_cast<size_t>(to)] = true;
   });
   const Held x_memory(x, stream_), weights_memory(weights, stream_);
-  Memory<uint16_t> y(expected.size(), stream_);
+  Memory<uint8_t> y(expected.size() * size_of(dtype_), stream_);
   small_conv2d(dtype_, v_, x_memory.get(), weights_memory.get(), nullptr, true, y.get(), limits_, stream_);
   const Numbers found{dtype_, y.read()};
   for (size_t i = 0; i < expected.size(); ++i)
@@ -165,11 +191,11 @@ TEST_P(SmallConv2d, InputGradientEqualsPlainLoops) {
   const Numbers dy = random(v_.y_elements()), weights = random(v_.weight_elements());
   std::vector<double> expected(static_cast<size_t>(v_.x_elements()));
   for_each_product(v_, [&](int64_t to, int64_t weight, int64_t from) {
-    expected[static_cast<size_t>(to)] += double{dy.at(from)} * weights.at(weight);
+    expected[static_cast<size_t>(to)] += dy.factor(from) * weights.factor(weight);
   });
   const Held dy_memory(dy, stream_), weights_memory(weights, stream_);
-  Memory<uint16_t> dx(expected.size(), stream_);
-  std::vector<uint16_t> found[2];
+  Memory<uint8_t> dx(expected.size() * size_of(dtype_), stream_);
+  std::vector<uint8_t> found[2];
   for (auto& f : found) {
     dx.poison();
     small_input_gradient(dtype_, v_, weights_memory.get(), dy_memory.get(), dx.get(), limits_, stream_);
@@ -184,14 +210,14 @@ TEST_P(SmallConv2d, WeightGradientEqualsPlainLoops) {
   const Numbers x = random(v_.x_elements()), dy = random(v_.y_elements());
   std::vector<double> expected(static_cast<size_t>(v_.weight_elements())), expected_bias(static_cast<size_t>(v_.k));
   for_each_product(v_, [&](int64_t from, int64_t weight, int64_t to) {
-    expected[static_cast<size_t>(weight)] += double{x.at(from)} * dy.at(to);
+    expected[static_cast<size_t>(weight)] += x.factor(from) * dy.factor(to);
   });
   for (int64_t i = 0; i < v_.y_elements(); ++i) expected_bias[static_cast<size_t>(i % v_.k)] += dy.at(i);
   const Held x_memory(x, stream_), dy_memory(dy, stream_);
   Memory<float> dweights(expected.size(), stream_), dbias(expected_bias.size(), stream_);
   std::vector<float> found[2];
   for (const bool has_bias : {false, true}) {
-    const size_t bytes = small_weight_gradient_scratch_bytes(v_, has_bias, limits_);
+    const size_t bytes = small_weight_gradient_scratch_bytes(dtype_, v_, has_bias, limits_);
     Memory<float> scratch(bytes / sizeof(float), stream_);
     scratch.poison();
     dweights.poison();
@@ -207,20 +233,23 @@ TEST_P(SmallConv2d, WeightGradientEqualsPlainLoops) {
 
 // The second convolutions of LeNets, odd numbers of everything, kernels of even size, one stage and
 // two, and one image on many multiprocessors.
-INSTANTIATE_TEST_SUITE_P(Sizes, SmallConv2d,
-                         testing::Values(Case{DType::bf16, 5, 20, 50, {13, 13}, {5, 5}, {0, 0}},
-                                         Case{DType::f16, 4, 20, 50, {13, 13}, {5, 5}, {0, 0}, 1, 108 << 10},
-                                         Case{DType::bf16, 33, 6, 16, {14, 14}, {5, 5}, {0, 0}, 4},
-                                         Case{DType::f16, 3, 3, 8, {32, 32}, {3, 3}, {1, 1}, 2},
-                                         Case{DType::f16, 7, 17, 31, {9, 11}, {3, 5}, {1, 2}},
-                                         Case{DType::bf16, 2, 64, 64, {8, 8}, {3, 3}, {1, 1}},
-                                         Case{DType::bf16, 4, 32, 37, {7, 6}, {2, 2}, {1, 1}, 1},
-                                         Case{DType::bf16, 3, 2, 2, {5, 4}, {1, 1}, {0, 0}},
-                                         Case{DType::f16, 9, 10, 21, {6, 5}, {7, 7}, {3, 3}, 2},
-                                         Case{DType::bf16, 6, 12, 20, {16, 16}, {3, 3}, {1, 1}, 1, 48 << 10},
-                                         Case{DType::bf16, 2, 40, 36, {16, 32}, {3, 3}, {1, 1}, 1},
-                                         Case{DType::bf16, 1, 48, 24, {12, 12}, {3, 1}, {1, 0}, 132}),
-                         testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(
+    Sizes, SmallConv2d,
+    testing::Values(
+        Case{DType::bf16, 5, 20, 50, {13, 13}, {5, 5}, {0, 0}},
+        Case{DType::f16, 4, 20, 50, {13, 13}, {5, 5}, {0, 0}, 1, 108 << 10},
+        Case{DType::bf16, 33, 6, 16, {14, 14}, {5, 5}, {0, 0}, 4},
+        Case{DType::f16, 3, 3, 8, {32, 32}, {3, 3}, {1, 1}, 2}, Case{DType::f16, 7, 17, 31, {9, 11}, {3, 5}, {1, 2}},
+        Case{DType::bf16, 2, 64, 64, {8, 8}, {3, 3}, {1, 1}}, Case{DType::bf16, 4, 32, 37, {7, 6}, {2, 2}, {1, 1}, 1},
+        Case{DType::bf16, 3, 2, 2, {5, 4}, {1, 1}, {0, 0}}, Case{DType::f16, 9, 10, 21, {6, 5}, {7, 7}, {3, 3}, 2},
+        Case{DType::bf16, 6, 12, 20, {16, 16}, {3, 3}, {1, 1}, 1, 48 << 10},
+        Case{DType::bf16, 2, 40, 36, {16, 32}, {3, 3}, {1, 1}, 1},
+        Case{DType::bf16, 1, 48, 24, {12, 12}, {3, 1}, {1, 0}, 132},
+        Case{DType::f32, 5, 20, 50, {13, 13}, {5, 5}, {0, 0}, 3, 227 << 10},
+        Case{DType::f32, 33, 6, 16, {14, 14}, {5, 5}, {0, 0}, 4}, Case{DType::f32, 7, 17, 31, {9, 11}, {3, 5}, {1, 2}},
+        Case{DType::f32, 3, 3, 8, {32, 32}, {3, 3}, {1, 1}, 2}, Case{DType::f32, 4, 32, 37, {7, 6}, {2, 2}, {1, 1}, 1},
+        Case{DType::f32, 3, 2, 2, {5, 4}, {1, 1}, {0, 0}}, Case{DType::f32, 2, 25, 61, {8, 8}, {3, 3}, {1, 1}}),
+    testing::PrintToStringParamName());
 
 TEST(SmallConv2dLimits, DecideWhichConvolutionsAreTaken) {
   const SmallConv2dLimits limits{132, 227 << 10};
@@ -241,9 +270,11 @@ TEST(SmallConv2dLimits, DecideWhichConvolutionsAreTaken) {
   EXPECT_FALSE(takes_all(lenet, [](Convolution& v) { v.k = 65; }));
   EXPECT_FALSE(takes_all(lenet, [](Convolution& v) { v.x_size[0] = 33; }));
   EXPECT_FALSE(takes_all(lenet, [](Convolution& v) { v.padding[0] = 3; }));
-  Case f32 = lenet;
+  Case f32 = lenet, f64 = lenet;
   f32.dtype = DType::f32;
-  EXPECT_FALSE(takes_all(f32, [](Convolution&) {}));
+  f64.dtype = DType::f64;
+  EXPECT_TRUE(takes_all(f32, [](Convolution&) {}));
+  EXPECT_FALSE(takes_all(f64, [](Convolution&) {}));
   // The weights alone have 401 KiB.
   EXPECT_FALSE(
       takes_small_conv2d(DType::bf16, Case{DType::bf16, 1, 64, 64, {16, 16}, {7, 7}, {3, 3}}.convolution(), limits));

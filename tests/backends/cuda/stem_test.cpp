@@ -2,7 +2,9 @@
 // numbers with poisoned outputs. The tests run on a GPU, and on a GPU in software.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "backends/cuda/stem_mma.h"
@@ -66,66 +68,92 @@ void for_each_pair(const Convolution& v, F f) {
     }
 }
 
-// Numbers of 16 bits.
+// How a GPU stores numbers.
 struct Format {
   DType dtype;
   double unit;  // of the last place of 1
 
-  uint16_t round(float value) const { return dtype == DType::f16 ? f16_of_float(value) : bf16_of_float(value); }
-  float number(uint16_t bits) const { return dtype == DType::f16 ? float_of_f16(bits) : float_of_bf16(bits); }
-  std::vector<float> numbers(const std::vector<uint16_t>& bits) const {
-    std::vector<float> values;
-    for (uint16_t b : bits) values.push_back(number(b));
+  bool has_moments() const { return dtype != DType::f32; }
+  float rounded(float value) const {
+    if (dtype == DType::f32) return value;
+    return dtype == DType::f16 ? float_of_f16(f16_of_float(value)) : float_of_bf16(bf16_of_float(value));
+  }
+  // As a factor: f32 is rounded to TF32, ties away from zero.
+  std::vector<float> factors(std::vector<float> values) const {
+    if (dtype == DType::f32)
+      for (float& value : values)
+        if (!std::isnan(value)) value = std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x1000u) & 0xffffe000u);
+    return values;
+  }
+  std::vector<uint8_t> bytes(const std::vector<float>& values) const {
+    std::vector<uint8_t> all(values.size() * size_of(dtype));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const uint16_t bits = dtype == DType::f16 ? f16_of_float(values[i]) : bf16_of_float(values[i]);
+      std::memcpy(all.data() + i * size_of(dtype),
+                  dtype == DType::f32 ? static_cast<const void*>(&values[i]) : static_cast<const void*>(&bits),
+                  size_of(dtype));
+    }
+    return all;
+  }
+  std::vector<float> numbers(const std::vector<uint8_t>& bytes) const {
+    std::vector<float> values(bytes.size() / size_of(dtype));
+    for (size_t i = 0; i < values.size(); ++i) {
+      uint16_t bits = 0;
+      std::memcpy(dtype == DType::f32 ? static_cast<void*>(&values[i]) : static_cast<void*>(&bits),
+                  bytes.data() + i * size_of(dtype), size_of(dtype));
+      if (dtype != DType::f32) values[i] = dtype == DType::f16 ? float_of_f16(bits) : float_of_bf16(bits);
+    }
     return values;
   }
 };
-constexpr Format kFormats[] = {{DType::bf16, 1.0 / 128}, {DType::f16, 1.0 / 1024}};
+constexpr Format kFormats[] = {{DType::bf16, 1.0 / 128}, {DType::f16, 1.0 / 1024}, {DType::f32, 0x1p-23}};
 
 class StemMma : public KernelTest<Case, 80> {
  protected:
-  std::vector<uint16_t> random(const Format& format, size_t count, float mean = 0, float deviation = 1) {
+  std::vector<float> random(const Format& format, size_t count, float mean = 0, float deviation = 1) {
     std::normal_distribution<float> normal(mean, deviation);
-    std::vector<uint16_t> values(count);
-    for (uint16_t& v : values) v = format.round(normal(lot_));
+    std::vector<float> values(count);
+    for (float& v : values) v = format.rounded(normal(lot_));
     return values;
   }
 
   struct Result {
-    std::vector<uint16_t> y;
-    std::vector<float> moments;
+    std::vector<float> y, moments;
   };
   // Memory after y stays as it was.
-  Result forward(const Convolution& v, const Format& format, const std::vector<uint16_t>& x,
-                 const std::vector<uint16_t>& weights, const std::vector<float>& bias, bool relu, bool has_moments) {
-    constexpr size_t kAfter = 64;
-    Memory<uint16_t> x_memory(x.size(), stream_), weights_memory(weights.size(), stream_),
-        y(static_cast<size_t>(v.y_elements()) + kAfter, stream_);
+  Result forward(const Convolution& v, const Format& format, const std::vector<float>& x,
+                 const std::vector<float>& weights, const std::vector<float>& bias, bool relu, bool has_moments) {
+    constexpr size_t kAfter = 128;
+    const size_t element = size_of(format.dtype);
+    Memory<uint8_t> x_memory(x.size() * element, stream_), weights_memory(weights.size() * element, stream_),
+        y(static_cast<size_t>(v.y_elements()) * element + kAfter, stream_);
     Memory<float> bias_memory(std::max<size_t>(bias.size(), 1), stream_),
         moments(static_cast<size_t>(stem_mma_rows_of_sums(v, multiprocessors_) * (2 * v.k + 1)), stream_);
-    x_memory.set(x);
-    weights_memory.set(weights);
+    x_memory.set(format.bytes(x));
+    weights_memory.set(format.bytes(weights));
     y.poison();
     moments.poison();
     if (!bias.empty()) bias_memory.set(bias);
     EXPECT_TRUE(takes_stem_mma(format.dtype, v));
     stem_mma_conv2d(format.dtype, v, x_memory.get(), weights_memory.get(), bias.empty() ? nullptr : bias_memory.get(),
                     relu, y.get(), has_moments ? moments.get() : nullptr, multiprocessors_, stream_);
-    Result result = {y.read(), moments.read()};
-    for (size_t i = 0; i < kAfter; ++i) EXPECT_EQ(result.y[result.y.size() - 1 - i], 0x7fff) << "after y";
-    result.y.resize(result.y.size() - kAfter);
-    return result;
+    std::vector<uint8_t> bytes = y.read();
+    for (size_t i = 0; i < kAfter; ++i) EXPECT_EQ(bytes[bytes.size() - 1 - i], 0xff) << "after y";
+    bytes.resize(bytes.size() - kAfter);
+    return {format.numbers(bytes), moments.read()};
   }
 
   struct Gradient {
     std::vector<float> weights, bias;
   };
-  Gradient gradient(const Convolution& v, const Format& format, const std::vector<uint16_t>& x,
-                    const std::vector<uint16_t>& dy, bool has_bias) {
-    Memory<uint16_t> x_memory(x.size(), stream_), dy_memory(dy.size(), stream_);
+  Gradient gradient(const Convolution& v, const Format& format, const std::vector<float>& x,
+                    const std::vector<float>& dy, bool has_bias) {
+    const size_t element = size_of(format.dtype);
+    Memory<uint8_t> x_memory(x.size() * element, stream_), dy_memory(dy.size() * element, stream_);
     Memory<float> weights(static_cast<size_t>(v.weight_elements()), stream_), bias(static_cast<size_t>(v.k), stream_),
         scratch(stem_mma_weight_gradient_scratch_bytes(v, has_bias, multiprocessors_) / sizeof(float), stream_);
-    x_memory.set(x);
-    dy_memory.set(dy);
+    x_memory.set(format.bytes(x));
+    dy_memory.set(format.bytes(dy));
     weights.poison();
     bias.poison();
     scratch.poison();
@@ -168,12 +196,11 @@ Exact convolve(const Convolution& v, const std::vector<float>& x, const std::vec
 }
 
 // Sums in f32 of which each addition may cut, rounded once.
-void expect_rounded(const Format& format, const std::vector<uint16_t>& found, const Exact& expected) {
+void expect_rounded(const Format& format, const std::vector<float>& found, const Exact& expected) {
   ASSERT_EQ(found.size(), expected.y.size());
   constexpr double kSum = 1e-5, kLeast = 0x1p-24;
   for (size_t i = 0; i < found.size(); ++i)
-    ASSERT_NEAR(format.number(found[i]), expected.y[i],
-                format.unit / 2 * std::fabs(expected.y[i]) + kSum * expected.sizes[i] + kLeast)
+    ASSERT_NEAR(found[i], expected.y[i], format.unit / 2 * std::fabs(expected.y[i]) + kSum * expected.sizes[i] + kLeast)
         << "element " << i;
 }
 
@@ -199,6 +226,7 @@ void expect_moments(const Convolution& v, const std::vector<float>& rows, const 
 TEST_P(StemMmaSizes, EqualsPlainLoops) {
   const auto k = static_cast<size_t>(v_.k);
   for (const Format& format : kFormats) {
+    if (!takes_stem_mma(format.dtype, v_)) continue;  // f32 with many taps
     const auto x = random(format, static_cast<size_t>(v_.x_elements())),
                weights = random(format, static_cast<size_t>(v_.weight_elements()));
     std::normal_distribution<float> normal;
@@ -208,11 +236,11 @@ TEST_P(StemMmaSizes, EqualsPlainLoops) {
       for (const bool relu : {false, true}) {
         const std::vector<float> own_bias = has_bias ? bias : std::vector<float>();
         const Result found = forward(v_, format, x, weights, own_bias, relu, false);
-        expect_rounded(format, found.y, convolve(v_, format.numbers(x), format.numbers(weights), own_bias, relu));
-        if (has_bias || relu) continue;
+        expect_rounded(format, found.y, convolve(v_, format.factors(x), format.factors(weights), own_bias, relu));
+        if (has_bias || relu || !format.has_moments()) continue;
         const Result with_moments = forward(v_, format, x, weights, {}, false, true);
         EXPECT_EQ(with_moments.y, found.y);
-        expect_moments(v_, with_moments.moments, format.numbers(found.y), 1e-5);
+        expect_moments(v_, with_moments.moments, found.y, 1e-5);
       }
   }
 }
@@ -220,9 +248,10 @@ TEST_P(StemMmaSizes, EqualsPlainLoops) {
 TEST_P(StemMmaSizes, HasTheGradientOfPlainLoopsEachTime) {
   const auto k = static_cast<size_t>(v_.k), taps = static_cast<size_t>(v_.taps());
   for (const Format& format : kFormats) {
+    if (!takes_stem_mma(format.dtype, v_)) continue;  // f32 with many taps
     const auto x = random(format, static_cast<size_t>(v_.x_elements())),
                dy = random(format, static_cast<size_t>(v_.y_elements()));
-    const std::vector<float> in = format.numbers(x), out = format.numbers(dy);
+    const std::vector<float> in = format.factors(x), out = format.factors(dy);
     std::vector<double> weights(k * taps), weight_sizes(k * taps), bias(k), bias_sizes(k);
     for_each_pair(v_, [&](size_t from, size_t tap, size_t pixel) {
       for (size_t c = 0; c < k; ++c) {
@@ -266,10 +295,11 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(StemMma, HasExactMomentsFarFromZero) {
   const Convolution v = convolution_of({4, 24, {29, 31}, {3, 3}, {1, 1}, {0, 0}});
   for (const Format& format : kFormats) {
+    if (!format.has_moments()) continue;
     const auto x = random(format, static_cast<size_t>(v.x_elements()), 33, 1);
-    const std::vector<uint16_t> weights(static_cast<size_t>(v.weight_elements()), format.round(1));
+    const std::vector<float> weights(static_cast<size_t>(v.weight_elements()), 1);
     const Result found = forward(v, format, x, weights, {}, false, true);
-    expect_moments(v, found.moments, format.numbers(found.y), 1e-5);
+    expect_moments(v, found.moments, found.y, 1e-5);
   }
 }
 
@@ -280,14 +310,14 @@ TEST_F(StemMma, SpreadsNaNToItsOwnResultsAlone) {
   for (const Format& format : kFormats)
     for (const float bad : {std::nanf(""), INFINITY}) {
       auto x = random(format, static_cast<size_t>(v.x_elements()), 2, 0.25f);
-      x[0] = format.round(bad);  // of the first pixel, and of its tap 0 alone
-      const std::vector<uint16_t> weights(static_cast<size_t>(v.weight_elements()), format.round(-1));
-      const std::vector<float> y = format.numbers(forward(v, format, x, weights, {}, true, false).y);
+      x[0] = bad;  // of the first pixel, and of its tap 0 alone
+      const std::vector<float> weights(static_cast<size_t>(v.weight_elements()), -1);
+      const std::vector<float> y = forward(v, format, x, weights, {}, true, false).y;
       for (size_t i = 0; i < y.size(); ++i)
         ASSERT_EQ(std::isnan(y[i]), i < k && std::isnan(bad)) << "element " << i;  // the ReLU cuts -infinity
 
       auto dy = random(format, static_cast<size_t>(v.y_elements()), 1, 0.25f);
-      dy[3] = format.round(std::nanf(""));
+      dy[3] = std::nanf("");
       const Gradient found = gradient(v, format, x, dy, true);
       for (size_t i = 0; i < found.weights.size(); ++i) {
         const bool is_hit = i / taps == 3;
@@ -300,7 +330,8 @@ TEST_F(StemMma, SpreadsNaNToItsOwnResultsAlone) {
 
 TEST_F(StemMma, LeavesOtherConvolutionsAlone) {
   const Convolution v = convolution_of({2, 20, {28, 28}, {3, 3}});
-  EXPECT_FALSE(takes_stem_mma(DType::f32, v));
+  EXPECT_FALSE(takes_stem_mma(DType::f64, v));
+  EXPECT_FALSE(takes_stem_mma(DType::f32, convolution_of({2, 20, {28, 28}, {9, 8}}))) << "more than 64 taps";
   Convolution two_channels = v, large_kernel = v, far = v;
   two_channels.c = 2;
   large_kernel.kernel[0] = 12;

@@ -18,6 +18,7 @@
 //
 // One block per multiprocessor. Warp 0 loads; two groups of four warps take turns, tile by tile:
 // while one multiplies, the other rounds and stores.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/hopper/conv2d_kernels.h"
 #include "backends/cuda/hopper/conv2d_tiles.h"
 #include "backends/cuda/hopper/results.cuh"
@@ -77,6 +78,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                      const __grid_constant__ CUtensorMap out, const __grid_constant__ CUtensorMap side,
                      const __grid_constant__ CUtensorMap addend, const NormalizedRelu relu_of, float* sums_of,
                      int tiles) {
+  wait_for_kernels_before();
   constexpr bool kHasSide = needs_x(kRider), kAdds = kRider == Rider::masked_sums;
   constexpr int kStages = T::stages(kRider), kPlaces = T::places(kRider);
   extern __shared__ __align__(1024) uint8_t memory[];

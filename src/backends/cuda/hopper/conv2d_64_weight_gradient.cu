@@ -9,6 +9,7 @@
 // column of the filter: the rows of the filter are 64 columns of the product each, kPitch pixels
 // apart. Their sums stay in registers over all tiles of the block. One warp loads. When all blocks
 // have written their sums, each adds up its share of them, in the order of blocks.
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/hopper/conv2d_kernels.h"
 #include "backends/cuda/hopper/conv2d_tiles.h"
 #include "backends/cuda/hopper/instructions.cuh"
@@ -94,6 +95,7 @@ template <typename T>
 __global__ void __launch_bounds__(kThreads, 1)
     conv2d_64_weight_gradient_kernel(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap dy,
                                      float4* partials, float* dweights, unsigned* turns, int tiles) {
+  wait_for_kernels_before();
   extern __shared__ uint8_t memory[];
   const uint32_t stages = (shared_address(memory) + kSwizzledBytes - 1) / kSwizzledBytes * kSwizzledBytes;
   const uint32_t full = stages + T::kStages * T::kStageBytes, empty = full + 8 * T::kStages;

@@ -23,6 +23,7 @@
 // loaded there before x.
 #include <utility>
 
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/hopper/conv2d_kernels.h"
 #include "backends/cuda/hopper/conv2d_tiles.h"
 #include "backends/cuda/hopper/results.cuh"
@@ -306,6 +307,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                        const __grid_constant__ CUtensorMap out, const __grid_constant__ CUtensorMap side,
                        const __grid_constant__ CUtensorMap addend, const NormalizedRelu relu, float* sums, int images,
                        int tiles) {
+  wait_for_kernels_before();
   extern __shared__ __align__(1024) uint8_t memory[];
   Places m;
   m.stages = shared_address(memory);

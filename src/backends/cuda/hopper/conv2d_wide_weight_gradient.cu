@@ -23,6 +23,7 @@
 // order of blocks. If there are two, each writes the half that the other adds.
 #include <utility>
 
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/hopper/conv2d_kernels.h"
 #include "backends/cuda/hopper/conv2d_tiles.h"
 #include "backends/cuda/hopper/instructions.cuh"
@@ -278,6 +279,7 @@ template <typename T>
 __global__ void __launch_bounds__(kThreads, 1)
     conv2d_wide_weight_gradient_kernel(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap dy,
                                        float4* partials, float* dweights, unsigned* turns, int rows) {
+  wait_for_kernels_before();
   extern __shared__ __align__(1024) uint8_t memory[];
   const Share share = share_of<T>(rows);
   const uint32_t slots = shared_address(memory), barriers = slots + T::kSlots * T::kLineBytes;

@@ -1,0 +1,20 @@
+// Kernels of a graph that start before the kernel before them has ended.
+//
+// Between two kernels a GPU is idle for about a microsecond: it waits for the last block of the
+// first, and then places the blocks of the second. An edge of the type "programmatic" lets the
+// second kernel's blocks be placed as soon as all blocks of the first have called for them. They
+// wait for its results themselves (early_start.cuh).
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <string_view>
+
+namespace troika::cuda {
+
+// Changes the edges of a captured graph. Returns the number of kernels that may start early:
+// kernels of this plug-in, all of which wait, that come after a single node, which is a kernel. If
+// this throws, edges may be missing. `what` begins the message.
+int let_kernels_start_early(cudaGraph_t graph, std::string_view what);
+
+}  // namespace troika::cuda
