@@ -14,7 +14,8 @@ std::string backend_folder();
 // TROIKA_CACHE_DIR: the folder in which measurements are stored (the fastest engines of a library).
 std::string cache_folder();
 
-// TROIKA_OWN_KERNELS: "0" leaves out kernels that must prove themselves against those of a library.
+// TROIKA_OWN_KERNELS: "0" leaves out kernels that must prove themselves against those of a library,
+// and starts no kernel early.
 std::string own_kernels();
 
 // Returns the user's own folder for measurements: troika in XDG_CACHE_HOME or in .cache. These two

@@ -200,7 +200,7 @@ struct BackendSettings {
   std::vector<std::string> names = {};  // that may be used, such as "cpu"; empty: all
   std::string plugin_folder = {};       // absolute; is searched for plug-ins first; empty: none
   std::string cache_folder = {};        // absolute; for measurements; empty: none are stored
-  bool has_own_kernels = true;          // also kernels that prove themselves against a library's
+  bool has_own_kernels = true;          // that prove themselves against a library's, and early starts
 };
 
 // The backends of this process. backends/backends.cpp is the only list that names them. Any thread

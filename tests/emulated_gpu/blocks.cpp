@@ -3,6 +3,7 @@
 // fiber.
 #include "blocks.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -339,6 +340,10 @@ void lose_blocks_of(const std::string& kernel) {
   const std::lock_guard lock(faulty_mutex);
   faulty_kernel = kernel;
 }
+
+std::atomic<int> code_version = 90;
+
+void report_code_for(int version) { code_version = version; }
 
 bool loses_block(const char* name) {
   const std::lock_guard lock(faulty_mutex);

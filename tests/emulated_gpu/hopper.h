@@ -139,8 +139,8 @@ struct LaunchShape {
 template <typename... Parameters, typename... Values>
 void launch(void (*kernel)(Parameters...), const LaunchShape& shape, cudaStream_t stream, const Values&... values) {
   emulated_gpu::launch_with_instructions(
-      reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(shape.blocks)), dim3(static_cast<unsigned>(shape.threads)),
-      static_cast<size_t>(shape.shared_bytes), shape.is_cooperative, stream,
+      reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(shape.blocks)),
+      dim3(static_cast<unsigned>(shape.threads)), static_cast<size_t>(shape.shared_bytes), shape.is_cooperative, stream,
       [kernel, held = std::tuple<std::decay_t<const Values>...>(values...)] { std::apply(kernel, held); });
 }
 

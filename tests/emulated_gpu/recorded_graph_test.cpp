@@ -13,15 +13,20 @@
 #include "backends/cuda/trial_runs.h"
 #include "creations.h"
 #include "gpu.h"
+#include "kernel_faults.h"
 
 namespace troika::cuda {
 namespace {
 
-enum class Kind { own, cooperative, library, copy };
+// A foreign kernel has a function that the runtime knows, in another library.
+enum class Kind { own, cooperative, library, foreign, copy };
 
 class RecordedGraph : public testing::Test {
  protected:
-  void TearDown() override { emulated_gpu::fail_creation(-1); }
+  void TearDown() override {
+    emulated_gpu::fail_creation(-1);
+    emulated_gpu::report_code_for(90);
+  }
 
   // Puts a piece of work on the stream, which counts its runs.
   void launch(Kind kind, size_t place) {
@@ -29,6 +34,7 @@ class RecordedGraph : public testing::Test {
     emulated_gpu::Work work{.run = [this, place] { ++runs_[place]; }};
     if (kind == Kind::copy) work.type = cudaGraphNodeTypeMemcpy;
     if (kind == Kind::own || kind == Kind::cooperative) work.function = &function;
+    if (kind == Kind::foreign) work.function = reinterpret_cast<const void*>(&emulated_gpu::report_code_for);
     work.is_cooperative = kind == Kind::cooperative;
     ASSERT_TRUE(emulated_gpu::enqueue(stream_.get(), work));
   }
@@ -66,9 +72,52 @@ TEST_F(RecordedGraph, LetsOwnKernelsAfterKernelsStartEarly) {
   EXPECT_EQ(early({cooperative, own}), "1");
   EXPECT_EQ(early({own}), "") << "nothing is before it";
   EXPECT_EQ(early({own, library, library}), "") << "a library's kernel may not wait";
+  EXPECT_EQ(early({own, foreign}), "");
+  EXPECT_EQ(early({foreign, own}), "1");
   EXPECT_EQ(early({copy, own}), "") << "no kernel is before it";
   EXPECT_EQ(early({own, copy}), "");
   EXPECT_EQ(early({own, cooperative}), "") << "its blocks need room at once";
+}
+
+// Such as the code for 8.0 that a GPU of 9.0 compiles for itself.
+TEST_F(RecordedGraph, LetsNoKernelStartEarlyWhoseCodeDoesNotWait) {
+  using enum Kind;
+  emulated_gpu::report_code_for(80);
+  EXPECT_EQ(early_in({own, own}, in_turn(2)), "");
+}
+
+TEST_F(RecordedGraph, HoldsBackKernelsOfLibraries) {
+  using enum Kind;
+  const std::vector<Kind> kinds = {own, library, library, own};
+  cudaGraph_t graph = nullptr;
+  ASSERT_EQ(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal), cudaSuccess);
+  for (size_t i = 0; i < kinds.size(); ++i) launch(kinds[i], i);
+  ASSERT_EQ(cudaStreamEndCapture(stream_.get(), &graph), cudaSuccess);
+  const GpuObject<cudaGraph_t, cudaGraphDestroy> held(graph, {context_});
+
+  // Returns whether each edge is early, and makes all of them early.
+  const auto edges = [&](bool changes) {
+    cudaGraphNode_t from[3], to[3];
+    cudaGraphEdgeData data[3], early{};
+    early.type = cudaGraphDependencyTypeProgrammatic;
+    early.from_port = cudaGraphKernelNodePortProgrammatic;
+    size_t count = 3;
+    EXPECT_EQ(cudaGraphGetEdges(graph, from, to, data, &count), cudaSuccess);
+    EXPECT_EQ(count, 3u);
+    std::vector<bool> are_early;
+    for (size_t i = 0; i < 3; ++i) {
+      are_early.push_back(data[i].type == cudaGraphDependencyTypeProgrammatic);
+      if (!changes) continue;
+      EXPECT_EQ(cudaGraphRemoveDependencies(graph, &from[i], &to[i], &data[i], 1), cudaSuccess);
+      EXPECT_EQ(cudaGraphAddDependencies(graph, &from[i], &to[i], &early, 1), cudaSuccess);
+    }
+    return are_early;
+  };
+  edges(true);
+  EXPECT_EQ(edges(false), (std::vector<bool>{true, true, true}));
+  hold_back_libraries(graph, "the test");
+  EXPECT_EQ(edges(false), (std::vector<bool>{false, true, true})) << "the library arranges its own kernels";
+  EXPECT_EQ(let_kernels_start_early(graph, "the test"), 0) << "only plain edges are changed";
 }
 
 TEST_F(RecordedGraph, LetsNoKernelThatWaitsForSeveralStartEarly) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "creations.h"
+#include "kernel_faults.h"
 #include "memory.h"
 #include "streams.h"
 #include "tensor_map.h"
@@ -397,6 +398,12 @@ EMULATED cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKern
   *parameters = {};
   if (!node->work.function) return remember(cudaErrorInvalidDeviceFunction);
   parameters->func = const_cast<void*>(node->work.function);
+  return cudaSuccess;
+}
+EMULATED cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  *attributes = {};
+  attributes->ptxVersion = code_version;
+  attributes->binaryVersion = 90;
   return cudaSuccess;
 }
 EMULATED cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID attribute,

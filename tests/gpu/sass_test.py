@@ -10,6 +10,7 @@
 cuobjdump and nvdisasm come from the PATH, or from their wheels, which are installed in build/tools.
 """
 
+import functools
 import os
 import pathlib
 import re
@@ -61,21 +62,30 @@ def find_tools():
     return "" if shutil.which("cuobjdump") and shutil.which("nvdisasm") else "the wheels have no such programs"
 
 
-def cuobjdump(option, path):
-    text = subprocess.run(["cuobjdump", option, str(path)], capture_output=True, text=True, check=True).stdout
+def demangled(text):
     return subprocess.run(["c++filt"], input=text, capture_output=True, text=True, check=True).stdout
+
+
+@functools.cache
+def cuobjdump(option, path):
+    return subprocess.run(["cuobjdump", option, str(path)], capture_output=True, text=True, check=True).stdout
+
+
+def functions(sass):
+    """Returns the name and the instructions of each kernel."""
+    parts = re.split(r"\n[ \t]*Function : ([^\n]+)\n", sass)
+    return list(zip(demangled("\n".join(parts[1::2])).splitlines(), parts[2::2]))
 
 
 def stacks_of(path):
     """Returns the bytes of stack of each kernel, by its name."""
-    found = re.findall(r"Function ([^\n]+):\n[^\n]*?STACK:(\d+)", cuobjdump("--dump-resource-usage", path))
+    found = re.findall(r"Function ([^\n]+):\n[^\n]*?STACK:(\d+)", demangled(cuobjdump("--dump-resource-usage", path)))
     return {name: int(stack) for name, stack in found}
 
 
 def code_of(path):
     """Returns the instructions of each kernel, by its name."""
-    parts = re.split(r"\n\s*Function : ([^\n]+)\n", cuobjdump("-sass", path))
-    return dict(zip(parts[1::2], parts[2::2]))
+    return dict(functions(cuobjdump("-sass", path)))
 
 
 def report(name, faults):
@@ -104,9 +114,8 @@ def hopper_faults(path, name):
 
 def warp_faults(path, name, move):
     """An object file has each kernel once for each architecture."""
-    stacks = re.findall(r"Function ([^\n]+):\n[^\n]*?STACK:(\d+)", cuobjdump("--dump-resource-usage", path))
-    parts = re.split(r"\n\s*Function : ([^\n]+)\n", cuobjdump("-sass", path))
-    code = list(zip(parts[1::2], parts[2::2]))
+    stacks = re.findall(r"Function ([^\n]+):\n[^\n]*?STACK:(\d+)", demangled(cuobjdump("--dump-resource-usage", path)))
+    code = functions(cuobjdump("-sass", path))
     faults = [f"{short(kernel)} has a stack of {stack} bytes, need 0" for kernel, stack in stacks if int(stack)]
     for kernel, text in code:
         product = "HMMA.1688.F32.TF32" if "<float" in kernel else "HMMA.16816.F32"
@@ -126,18 +135,19 @@ def packed_faults(path, pattern):
 
 
 def order_faults(folder):
-    """Returns the kernels that may touch memory before they wait. Branches are taken to go on."""
+    """Returns the kernels that may touch memory, or end, before they wait."""
     faults, kernels = [], 0
     for path in sorted(folder.glob("*.o")):
-        for image in re.split(r"\n\s*code for sm_", cuobjdump("-sass", path))[1:]:
+        for image in cuobjdump("-sass", path).split("code for sm_")[1:]:
             if int(re.match(r"\d+", image).group()) < 90:
                 continue
-            parts = re.split(r"\n\s*Function : ([^\n]+)\n", image)
-            for kernel, text in zip(parts[1::2], parts[2::2]):
+            for kernel, text in functions(image):
                 kernels += 1
                 before, wait, after = text.partition("ACQBULK")
                 if not wait or "PREEXIT" not in after:
                     faults.append(f"{path.stem}: {short(kernel)} does not wait for the kernels before it")
+                elif left := re.search(r"\b(EXIT|BRA|BRX|CALL|RET|JMP)\b", before):
+                    faults.append(f"{path.stem}: {short(kernel)} has {left.group()} before it waits")
                 elif touched := MEMORY.search(before):
                     faults.append(f"{path.stem}: {short(kernel)} has {touched.group()} before it waits")
     return faults if kernels else ["there is no kernel for 9.0 or later"]

@@ -30,22 +30,45 @@ bool is_kernel(cudaGraphNode_t node, std::string_view what) {
   return type == cudaGraphNodeTypeKernel;
 }
 
-// The blocks of a cooperative kernel are placed together, or not at all: it does not start early.
-bool is_own_kernel(cudaGraphNode_t node, std::string_view what) {
-  if (!is_kernel(node, what)) return false;
+// Returns the function of a kernel of this plug-in; null for any other node.
+const void* own_kernel(cudaGraphNode_t node, std::string_view what) {
+  if (!is_kernel(node, what)) return nullptr;
   cudaKernelNodeParams parameters{};
   if (cudaGraphKernelNodeGetParams(node, &parameters) != cudaSuccess) {
     cudaGetLastError();  // a kernel that another library has loaded
-    return false;
+    return nullptr;
   }
   static const char here = 0;
-  if (!parameters.func || !are_of_one_library(parameters.func, &here)) return false;
+  return parameters.func && are_of_one_library(parameters.func, &here) ? parameters.func : nullptr;
+}
+
+// Code for GPUs before 9.0 does not wait, even if a later GPU runs it. The blocks of a cooperative
+// kernel are placed together, or not at all.
+bool may_start_early(cudaGraphNode_t node, std::string_view what) {
+  constexpr int kWaits = 90;
+  const void* const kernel = own_kernel(node, what);
+  if (!kernel) return false;
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, kernel), what);
   cudaLaunchAttributeValue cooperative{};
   check(cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributeCooperative, &cooperative), what);
-  return !cooperative.cooperative;
+  return attributes.ptxVersion >= kWaits && !cooperative.cooperative;
+}
+
+void replace_edge(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to, const cudaGraphEdgeData& before,
+                  const cudaGraphEdgeData& after, std::string_view what) {
+  check(cudaGraphRemoveDependencies(graph, &from, &to, &before, 1), what);
+  check(cudaGraphAddDependencies(graph, &from, &to, &after, 1), what);
 }
 
 }  // namespace
+
+void hold_back_libraries(cudaGraph_t graph, std::string_view what) {
+  const Edges edges = edges_of(graph, what);
+  for (size_t i = 0; i < edges.to.size(); ++i)
+    if (edges.data[i].type != cudaGraphDependencyTypeDefault && own_kernel(edges.from[i], what))
+      replace_edge(graph, edges.from[i], edges.to[i], edges.data[i], {}, what);
+}
 
 int let_kernels_start_early(cudaGraph_t graph, std::string_view what) {
   const Edges edges = edges_of(graph, what);
@@ -58,9 +81,8 @@ int let_kernels_start_early(cudaGraph_t graph, std::string_view what) {
   for (size_t i = 0; i < edges.to.size(); ++i) {
     const cudaGraphNode_t from = edges.from[i], to = edges.to[i];
     if (edges.data[i].type != cudaGraphDependencyTypeDefault || before[to] != 1) continue;
-    if (!is_kernel(from, what) || !is_own_kernel(to, what)) continue;
-    check(cudaGraphRemoveDependencies(graph, &from, &to, &edges.data[i], 1), what);
-    check(cudaGraphAddDependencies(graph, &from, &to, &early, 1), what);
+    if (!is_kernel(from, what) || !may_start_early(to, what)) continue;
+    replace_edge(graph, from, to, edges.data[i], early, what);
     ++changed;
   }
   return changed;

@@ -12,9 +12,14 @@
 
 namespace troika::cuda {
 
-// Changes the edges of a captured graph. Returns the number of kernels that may start early:
-// kernels of this plug-in, all of which wait, that come after a single node, which is a kernel. If
-// this throws, edges may be missing. `what` begins the message.
+// Makes captured edges plain if they let a kernel of a library start before the end of a kernel of
+// this plug-in: nothing is known of what the library's touches before it waits. `what` begins the
+// message.
+void hold_back_libraries(cudaGraph_t graph, std::string_view what);
+
+// Returns the number of kernels that may start early from now on: kernels of this plug-in, compiled
+// for 9.0 or later so that they wait, that come after a single node, which is a kernel. If this
+// throws, edges may be missing.
 int let_kernels_start_early(cudaGraph_t graph, std::string_view what);
 
 }  // namespace troika::cuda

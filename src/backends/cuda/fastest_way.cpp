@@ -8,6 +8,7 @@
 #include "backends/cuda/check.h"
 #include "backends/cuda/difference.h"
 #include "backends/cuda/event.h"
+#include "backends/cuda/graph_recording.h"
 #include "backends/cuda/plan_cache.h"
 #include "core/text.h"
 
@@ -95,9 +96,11 @@ class Bench {
     constexpr int kRuns = 4;
     work();  // loads the engine's code, which a recording may not
     if (watch_.milliseconds(work) > kHopeless * best + kHostMilliseconds) return kNever;
-    const auto recording = device_.record({{}}, [&](size_t) {
+    const auto repeat = [&](size_t) {
       for (int i = 0; i < kRuns; ++i) work();
-    });
+    };
+    const auto recording =
+        record_graph(device_.context(), device_.stream(), {{}}, repeat, false, problem_.what + ": measuring a kernel");
     recording->run();
     std::array<double, 5> times;
     for (double& time : times) time = watch_.milliseconds([&] { recording->run(); });

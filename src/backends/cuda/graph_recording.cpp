@@ -64,7 +64,7 @@ class GraphRecording : public Recording {
   const cudaStream_t stream_;
 };
 
-// The same as two graphs, in the second of which `early` kernels may start early.
+// The same as two graphs. In the second, `kernels` kernels may start early.
 class TwoGraphRecording : public Recording {
  public:
   TwoGraphRecording(ExecutableGraph plain, ExecutableGraph early, int kernels, TrialRuns trial, cudaStream_t stream)
@@ -106,6 +106,7 @@ std::unique_ptr<Recording> record_graph(const ContextPtr& context, cudaStream_t 
     capture_order.end(i);
   }
   const Graph graph = capture.take();
+  hold_back_libraries(graph.get(), what);
   ExecutableGraph plain = instantiate(context, graph, what);
   if (tries_early_starts) try {
       if (const int kernels = let_kernels_start_early(graph.get(), what); kernels > 0) {

@@ -13,11 +13,11 @@
 //
 // In TF32 a chunk has 4 channels, and the depth of a product is 8. No instruction loads a
 // transposed fragment of 32 bits: its numbers are loaded one by one.
-#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/small_conv2d.h"
 
 #include <algorithm>
 
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/small_conv2d_images.cuh"
 #include "core/text.h"
 

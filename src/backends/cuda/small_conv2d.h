@@ -1,5 +1,6 @@
 // conv2d of small images with few channels, and its gradients, on tensor cores of compute
-// capability 8.0 and later. Host functions that launch kernels on a stream.
+// capability 8.0 and later. Factors in f32 are rounded to TF32. Host functions that launch kernels
+// on a stream.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,8 +16,6 @@ struct SmallConv2dLimits {
   size_t shared_bytes;  // that a block may have
 };
 
-// f32 is rounded to TF32.
-//
 // Whether the kernels take it: images of up to 32 x 32, 2 to 64 channels on both sides, a
 // kernel of up to 7 x 7, stride and dilation 1, one group. The weights must fit into shared memory.
 bool takes_small_conv2d(DType dtype, const Convolution& v, const SmallConv2dLimits& limits);

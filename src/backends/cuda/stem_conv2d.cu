@@ -2,9 +2,9 @@
 // pixels. Gradient: a thread sums a pack of channels under 9 taps over its share of the pixels;
 // then blocks and chunks are summed in a fixed order. Windows inside their image take a path
 // without tests.
-#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/stem_conv2d.h"
 
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/epilogue.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/pack_width.cuh"

@@ -12,9 +12,9 @@
 //
 // Moments: a thread sums differences from the first value of its warp, and their squares. These are
 // small, however large the mean is. Warps are then merged in f64 (Chan, Golub and LeVeque 1979).
-#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/stem_mma.h"
 
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/matrix_instructions.cuh"
 #include "backends/cuda/stem_conv2d.h"
 #include "backends/cuda/stem_windows.cuh"

@@ -10,7 +10,8 @@
 
 namespace troika::cuda {
 
-// Whether these kernels take it: a stem (stem_conv2d.h), in f32 with up to 64 taps.
+// Whether these kernels take it: a stem (stem_conv2d.h) in bf16 or f16, or with up to 64 taps in
+// f32.
 bool takes_stem_mma(DType dtype, const Convolution& v);
 
 // bias may be null; NaN stays through the ReLU. Unless `moments` is null, as with f32, each of the

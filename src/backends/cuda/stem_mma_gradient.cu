@@ -6,7 +6,8 @@
 // has neighbouring channels. So a lane loads a few channels of two neighbouring pixels and of two
 // more, in wide words, and swaps halves of words. Its channels become rows l / 4 and 8 more of
 // several products. dy is loaded a tile ahead; x has 1 / channels of its bytes. In TF32 a lane's
-// pixels are the depth of two products, and nothing is swapped.
+// pixels are the depth of two products, and nothing is swapped. There the bias's gradient is summed
+// from dy as it is: only factors of products may be rounded.
 //
 // The sums of warps are added in their order, and those of blocks by a second launch.
 #include "backends/cuda/early_start.cuh"
@@ -49,8 +50,7 @@ __device__ inline void load_channels(uint32_t (&v)[kWords], const uint32_t* from
       words = {i < left ? from[i] : 0, i + 1 < left ? from[i + 1] : 0, i + 2 < left ? from[i + 2] : 0,
                i + 3 < left ? from[i + 3] : 0};
     }
-    v[i] = round_to_tf32(words.x), v[i + 1] = round_to_tf32(words.y);
-    v[i + 2] = round_to_tf32(words.z), v[i + 3] = round_to_tf32(words.w);
+    v[i] = words.x, v[i + 1] = words.y, v[i + 2] = words.z, v[i + 3] = words.w;
   }
 }
 
@@ -60,7 +60,7 @@ __device__ inline uint32_t high_halves(uint32_t a, uint32_t b) { return a >> 16 
 // partials [blocks, numbers] are those of the blocks' pixels: dweights [k, taps] and, if
 // `has_bias`, dbias [k]. Grid: parts of the pixels, 16 kRows channels, 8 kColumns taps.
 template <typename T, int kRows, int kColumns>
-__global__ void __launch_bounds__(kThreads, kRows* kColumns <= 8 ? 2 : 1)
+__global__ void __launch_bounds__(kThreads, kRows* kColumns <= (kIsTf32<T> ? 4 : 8) ? 2 : 1)
     stem_mma_gradient_kernel(const Bits<T>* x, const Bits<T>* dy, float* partials, int64_t numbers, bool has_bias,
                              unsigned pixels_of_block, StemWindows s) {
   wait_for_kernels_before();
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kThreads, kRows* kColumns <= 8 ? 2 : 1)
       load_channels(v[i], dy + int64_t{pixel} * s.k + channel, pixel < end ? s.k - channel : 0, is_wide);
     }
   };
-  float d[kRows][kColumns][4] = {};
+  float d[kRows][kColumns][4] = {}, bias[2 * kRows] = {};  // bias: TF32, of the lane's channels
   uint32_t next[kPixels][kWords];
   unsigned first = begin + static_cast<unsigned>(warp) * kTilePixels;
   load(next, first);
@@ -107,7 +107,11 @@ __global__ void __launch_bounds__(kThreads, kRows* kColumns <= 8 ? 2 : 1)
       for (int i = 0; i < 2; ++i) {
         if constexpr (kIsTf32<T>) {
 #pragma unroll
-          for (int j = 0; j < 4; ++j) a[i][r][j] = next[2 * i + j / 2][2 * r + j % 2];
+          for (int j = 0; j < 4; ++j) {
+            const uint32_t number = next[2 * i + j / 2][2 * r + j % 2];
+            a[i][r][j] = round_to_tf32(number);
+            bias[2 * r + j % 2] += __uint_as_float(number);
+          }
         } else {
           a[0][r][2 * i] = low_halves(next[2 * i][r], next[2 * i + 1][r]);
           a[0][r][2 * i + 1] = high_halves(next[2 * i][r], next[2 * i + 1][r]);
@@ -133,6 +137,20 @@ __global__ void __launch_bounds__(kThreads, kRows* kColumns <= 8 ? 2 : 1)
       for (int i = 0; i < kProducts; ++i)
 #pragma unroll
         for (int r = 0; r < kRows; ++r) multiply<T>(d[r][c], a[i][r], b[i]);
+    }
+  }
+
+  if constexpr (kIsTf32<T>) {
+#pragma unroll
+    for (int i = 0; i < 2 * kRows; ++i) {
+#pragma unroll
+      for (int distance = 1; distance < 4; distance *= 2)  // four lanes have the same channels
+        bias[i] += __shfl_xor_sync(0xffffffffu, bias[i], distance);
+#pragma unroll
+      for (int c = 0; c < kColumns; ++c)
+#pragma unroll
+        for (int column = 0; column < 2; ++column)
+          if (first_tap + c * 8 + own_column * 2 + column == s.taps) d[i / 2][c][i % 2 * 2 + column] = bias[i];
     }
   }
 

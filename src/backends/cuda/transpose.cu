@@ -1,8 +1,8 @@
 // transpose: one thread per number of the output; neighbours of the input and of the output meet in
 // squares in shared memory, so that both are read and written in runs.
-#include "backends/cuda/early_start.cuh"
 #include "ops/transpose.h"
 
+#include "backends/cuda/early_start.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"

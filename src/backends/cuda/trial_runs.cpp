@@ -31,6 +31,7 @@ void TrialRuns::compare() {
     least_[i % 2] = std::min(least_[i % 2], static_cast<double>(elapsed));
   }
   faster_ = least_[1] < least_[0] ? 1 : 0;
+  runs_.clear();
 }
 
 }  // namespace troika::cuda

@@ -260,9 +260,9 @@ TEST_P(StemMmaSizes, HasTheGradientOfPlainLoopsEachTime) {
         weight_sizes[c * taps + tap] += std::fabs(term);
       }
     });
-    for (size_t i = 0; i < out.size(); ++i) {
-      bias[i % k] += out[i];
-      bias_sizes[i % k] += std::fabs(out[i]);
+    for (size_t i = 0; i < dy.size(); ++i) {  // as it is: dy is no factor here
+      bias[i % k] += dy[i];
+      bias_sizes[i % k] += std::fabs(dy[i]);
     }
     const Gradient first = gradient(v_, format, x, dy, true), second = gradient(v_, format, x, dy, true),
                    without_bias = gradient(v_, format, x, dy, false);

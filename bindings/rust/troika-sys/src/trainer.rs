@@ -672,9 +672,10 @@ extern "C" {
     ) -> troika_status;
 
     /// Writes the plan for a training batch of batch samples as text: every launch of each replica,
-    /// with its kernel, layouts and place in the arena. Compiles the plan if it does not exist yet.
-    /// The rules for the buffer are those of [`troika_model_print`](crate::troika_model_print).
-    /// Returns STOPPED, with nothing written, if a stop is requested while the plan is compiled.
+    /// with its kernel, layouts and place in the arena. After the launches, a line per recording
+    /// says how a GPU repeats them faster. Compiles the plan if it does not exist yet. The rules
+    /// for the buffer are those of [`troika_model_print`](crate::troika_model_print). Returns
+    /// STOPPED, with nothing written, if a stop is requested while the plan is compiled.
     ///
     /// In a group the processes agree on the layouts of parameters with the first batch: before
     /// that, NOT_INITIALIZED.
