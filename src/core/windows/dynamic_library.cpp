@@ -1,8 +1,9 @@
 // Libraries by LoadLibraryEx.
 #include "core/dynamic_library.h"
 
-#include <psapi.h>
 #include <windows.h>
+
+#include <psapi.h>  // needs the types of windows.h
 
 #include <algorithm>
 #include <array>
