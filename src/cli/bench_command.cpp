@@ -27,8 +27,8 @@
 namespace troika::cli {
 namespace {
 
-constexpr int kBatches = 4;     // different batches, taken in turn
-constexpr int kFirstSteps = 3;  // compile, record if the device can, warm up
+constexpr int kBatches = 4;      // different batches, taken in turn
+constexpr int kFirstSteps = 3;   // compile, record if the device can, warm up
 constexpr int kTrialSteps = 24;  // in 20 of them a GPU tries two forms of its recording
 
 struct BenchOptions {

@@ -8,6 +8,8 @@
 
 namespace troika::cuda {
 
+// f32 is rounded to TF32, which the caller must allow.
+//
 // Tensors: x, weights, y, and the bias, if there is one. Bias and ReLU are applied on the way.
 std::vector<Way> small_conv2d_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool bias, bool relu);
 

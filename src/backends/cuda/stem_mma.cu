@@ -294,7 +294,7 @@ void stem_mma_conv2d(DType dtype, const Convolution& v, const void* x, const voi
                      bool relu, void* y, float* moments, int multiprocessors, cudaStream_t stream) {
   const StemShares shares(v, multiprocessors);
   const StemWindows windows(v);
-  with_stem_type(dtype, [&](auto zero) {
+  with_type(dtype, [&](auto zero) {
     using T = decltype(zero);
     with_sizes(v, [&]<int kGroups, int kSlices>() {
       const dim3 grid(shares.blocks, static_cast<unsigned>((v.k + kGroups * kGroup - 1) / (kGroups * kGroup)));

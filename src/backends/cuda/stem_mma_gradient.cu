@@ -209,7 +209,7 @@ void stem_mma_weight_gradient(DType dtype, const Convolution& v, const void* x, 
                               float* dbias, void* scratch, int multiprocessors, cudaStream_t stream) {
   const StemShares shares(v, multiprocessors);
   auto* const partials = static_cast<float*>(scratch);
-  with_stem_type(dtype, [&](auto zero) { launch<decltype(zero)>(v, x, dy, partials, dbias, shares, stream); });
+  with_type(dtype, [&](auto zero) { launch<decltype(zero)>(v, x, dy, partials, dbias, shares, stream); });
   sum_partials(partials, shares.blocks, dweights, v.weight_elements(), dbias, dbias ? v.k : 0, stream);
 }
 

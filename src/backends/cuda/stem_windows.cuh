@@ -18,12 +18,13 @@ constexpr unsigned kTilePixels = 16;  // that a warp takes at a time
 // A row or column that is in no image, whatever is added to it.
 constexpr int kNowhere = -(1 << 30);
 
+// Whether factors are rounded to TF32.
+template <typename T>
+constexpr bool kIsTf32 = std::is_same_v<T, float>;
+
 // An element as its bits.
 template <typename T>
-using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint16_t>;
-
-template <typename T>
-constexpr bool kIsTf32 = sizeof(T) == 4;
+using Bits = std::conditional_t<kIsTf32<T>, uint32_t, uint16_t>;
 
 // A place in a window, and its distance in x from the window's first.
 struct Tap {
@@ -99,16 +100,6 @@ struct StemShares {
     blocks = static_cast<unsigned>((tiles + of_block - 1) / of_block);
   }
 };
-
-// Calls f with a value of the element type.
-template <typename F>
-void with_stem_type(DType dtype, F&& f) {
-  switch (dtype) {
-    case DType::f16: return f(__half{});
-    case DType::bf16: return f(__nv_bfloat16{});
-    default: return f(float{});
-  }
-}
 
 // Two numbers rounded to 16 bits in a word, `low` in the low half.
 template <typename T>
