@@ -92,7 +92,7 @@ std::string print_plan(const Plan& plan) {
   }
   for (const RecordedRun& run : plan.recorded)
     if (const std::string note = run.recording->note(); !note.empty())
-      out << "  recorded steps " << run.first << " to " << run.last - 1 << ": " << note << '\n';
+      out << "  recorded " << run.last - run.first << " launches: " << note << '\n';
   for (const OutputPort& output : plan.outputs) out << "  result " << print_location(output.location) << '\n';
   return out.str();
 }

@@ -46,6 +46,19 @@ def a_profile_has_the_times_of_the_gpu(folder):
     assert total and abs(float(total[1]) - sum(float(time) for time, _, _ in launches)) < 0.001 * (len(launches) + 1), text
 
 
+def a_profile_says_what_early_starts_bring(folder):
+    def lines_of(own_kernels):
+        text = run("bench", "--model", "mlp", "--batch", 16, "--devices", "cuda:0", "--precision", "bf16", "--steps", 2, "--windows", 1,
+                   "--profile", environment={"TROIKA_OWN_KERNELS": own_kernels})
+        return [line for line in text.splitlines() if line.startswith("recorded ")]
+    with_them, without = lines_of("1"), lines_of("0")
+    assert without == [], without
+    assert len(with_them) == 1, with_them
+    line = re.fullmatch(r"recorded (\d+) launches: (\d+) start early, ([\d.e+]+) us; without, ([\d.e+]+) us(, and faster)?", with_them[0])
+    assert line and 0 < int(line[2]) < int(line[1]), with_them
+    assert (line[5] is None) == (float(line[3]) < float(line[4])), with_them
+
+
 def channels_of_a_layer_need_one_kind(folder):
     line = refuse("train", *MLP, "--devices", "cuda:0,cpu:0", "--mesh", "1x1x2", "--out", folder / "run")
     assert line == ("troika: --mesh splits channels over ranks 0 and 1, which are on a CPU and a GPU;"

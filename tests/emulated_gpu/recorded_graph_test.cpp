@@ -135,8 +135,8 @@ TEST_F(RecordedGraph, RunsEachLaunchOnceInEitherForm) {
     finish();
   }
   for (size_t place = 0; place < 5; ++place) EXPECT_EQ(runs_[place], kTimes) << place;
-  EXPECT_TRUE(recording->note().starts_with("2 kernels start early: ")) << recording->note();
-  EXPECT_NE(recording->note().find(" us, without "), std::string::npos) << recording->note();
+  EXPECT_TRUE(recording->note().starts_with("2 start early, ")) << recording->note();
+  EXPECT_NE(recording->note().find(" us; without, "), std::string::npos) << recording->note();
 }
 
 // The plain graph is made first, and is enough.

@@ -75,10 +75,10 @@ class TwoGraphRecording : public Recording {
   }
 
   std::string note() const override {
-    const std::string kernels = text(kernels_, " kernels start early: ");
+    const std::string kernels = text(kernels_, " start early, ");
     if (!trial_.faster()) return kernels + "not yet measured";
-    return text(kernels, 1e3 * trial_.milliseconds(1), " us, without ", 1e3 * trial_.milliseconds(0), " us",
-                *trial_.faster() ? "" : ", not used");
+    return text(kernels, 1e3 * trial_.milliseconds(1), " us; without, ", 1e3 * trial_.milliseconds(0), " us",
+                *trial_.faster() ? "" : ", and faster");
   }
 
  private:

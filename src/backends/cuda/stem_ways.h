@@ -1,6 +1,5 @@
 // The ways of a convolution of an image of one channel in 16 bits, or in f32 that may be rounded to
-// TF32: the kernels for all
-// types, and those on tensor cores, which must prove themselves.
+// TF32: the kernels for all types, and those on tensor cores, which must prove themselves.
 #pragma once
 
 #include "backends/cuda/convolution.h"
