@@ -13,7 +13,7 @@ type MemoryInfo struct {
 	Plans int32
 	// Activations, their gradients and scratch, shared by all plans.
 	ArenaBytes int64
-	// Parameters and buffers.
+	// Parameters, buffers, and copies of parameters in 16 bits.
 	ParameterBytes int64
 	// Gradients of parameters; twice after sums over passes.
 	GradientBytes int64

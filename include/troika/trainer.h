@@ -559,7 +559,7 @@ typedef struct troika_memory_info {
   /** Compiled plans: one per mode and batch size. At most 16 are kept. */
   int32_t plans;
   int64_t arena_bytes;     /**< Activations, their gradients and scratch, shared by all plans. */
-  int64_t parameter_bytes; /**< Parameters and buffers. */
+  int64_t parameter_bytes; /**< Parameters, buffers, and copies of parameters in 16 bits. */
   int64_t gradient_bytes;  /**< Gradients of parameters; twice after sums over passes. */
   int64_t optimizer_bytes; /**< Optimizer state. */
   int64_t sample_bytes;    /**< Datasets that the device keeps (`samples_on_host`). */

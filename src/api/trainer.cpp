@@ -289,8 +289,10 @@ troika_status troika_trainer_memory(troika_trainer trainer, int32_t replica, tro
     troika_memory_info info{};
     info.plans = static_cast<int32_t>(r.plan_count());
     info.arena_bytes = static_cast<int64_t>(r.arena_bytes());
-    info.parameter_bytes = static_cast<int64_t>(state.segment_bytes(Segment::parameters));
-    info.gradient_bytes = static_cast<int64_t>(state.segment_bytes(Segment::gradients) + r.set_aside_bytes());
+    info.parameter_bytes =
+        static_cast<int64_t>(state.segment_bytes(Segment::parameters) + r.state_memory().copy_bytes());
+    info.gradient_bytes =
+        static_cast<int64_t>(state.segment_bytes(Segment::gradients) + r.state_memory().set_aside_bytes());
     info.optimizer_bytes =
         static_cast<int64_t>(state.segment_bytes(Segment::optimizer, t.layout().ranks().share_of(replica)));
     info.sample_bytes = static_cast<int64_t>(r.sample_bytes());

@@ -137,11 +137,18 @@ class Device {
   virtual int64_t rows_of_sums([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& node) const {
     return 0;
   }
+  // Whether a kernel computes this linear layer together with its cross_entropy and the gradients
+  // of both (ops/linear_cross_entropy.cpp).
+  virtual bool fuses_loss([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& linear) const {
+    return false;
+  }
   // Whether this batch_norm2d's kernel can write the mask of its ReLU (ops/batch_norm2d.h). Then
   // the kernels of its gradient and of a conv2d_input_gradient with sums can read the mask.
   virtual bool has_relu_mask([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& node) const {
     return false;
   }
+  // Whether the kernels of updates write copies of parameters (ops/update.h).
+  virtual bool keeps_copies() const { return false; }
   // Whether the fastest kernel of this conv2d_weight_gradient returns 16 bits, so that its weights'
   // gradient needs a pass that widens it. May measure kernels; appends what the log is to have.
   virtual bool rounds_gradient([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& node,

@@ -36,13 +36,14 @@ void verify_structure(const Graph& graph) {
   auto fail = [&](const Node& node, const std::string& what) {
     throw Error(Status::internal, text("graph '", graph.name(), "': ", node.op, " '", node.name, "': ", what));
   };
-  // Inputs and state exist from the start. A gradient exists from the node that makes it, if there
-  // is one. A late node reads the gradient of the step before.
+  // Inputs and state exist from the start. A gradient, or a copy, exists from the node that makes
+  // it, if there is one. A late node reads the gradient of the step before.
   std::vector<bool> exists(n), is_made(n);
   for (size_t id = 0; id < n; ++id) exists[id] = graph.values()[id].role != Role::activation;
   for (const Node& node : graph.nodes())
     for (ValueId id : node.outputs)
-      if (id < n && graph.values()[id].role == Role::gradient) exists[id] = false;
+      if (id < n && (graph.values()[id].role == Role::gradient || graph.values()[id].role == Role::copy))
+        exists[id] = false;
   for (const Node& node : graph.nodes()) {
     for (ValueId id : node.inputs) {
       if (id == kNoValue) continue;

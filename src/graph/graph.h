@@ -46,7 +46,8 @@ enum class Role {
   parameter,
   buffer,
   gradient,
-  optimizer_state
+  optimizer_state,
+  copy  // of a parameter, in 16 bits (passes/keep_copies.cpp)
 };
 
 constexpr bool is_input(Role role) { return role >= Role::input && role <= Role::counter; }

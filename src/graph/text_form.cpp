@@ -18,8 +18,9 @@ namespace {
 
 constexpr int64_t kMaxValueId = 1 << 20;  // a number in hostile text sizes the list of values: 150 MB at most
 
-constexpr const char* kRoleNames[] = {"activation", "input",   "samples",   "targets", "weights",  "label_weight",
-                                      "settings",   "counter", "parameter", "buffer",  "gradient", "optimizer_state"};
+constexpr const char* kRoleNames[] = {"activation",   "input",           "samples", "targets",   "weights",
+                                      "label_weight", "settings",        "counter", "parameter", "buffer",
+                                      "gradient",     "optimizer_state", "copy"};
 constexpr const char* kReportNames[] = {"value",     "loss",          "correct",    "batch_results",
                                         "is_finite", "gradient_norm", "loss_scale", "input_gradient"};
 

@@ -7,9 +7,9 @@ namespace troika {
 
 UpdateOperands::UpdateOperands(const Node& node)
     : slots_(static_cast<size_t>(node.attributes.integer("slots"))),
-      parameters_(node.inputs.size() > update::first_parameter
-                      ? (node.inputs.size() - update::first_parameter) / (2 + slots_)
-                      : 0) {}
+      copies_(node.attributes.flag("copies")),
+      parameters_(node.inputs.size() > update::first_parameter ? (node.inputs.size() - update::first_parameter) / each()
+                                                               : 0) {}
 
 namespace {
 
@@ -22,7 +22,7 @@ void need_type(const OpInputs& in, size_t i, const char* what, const TensorType&
 void check_parameters(const OpInputs& in, const UpdateOperands& operands) {
   if (operands.parameters() == 0 || operands.parameter(operands.parameters()) != in.types.size())
     in.fail(text("has ", in.types.size(), " inputs, needs ", update::first_parameter, " and a multiple of ",
-                 2 + operands.slots()));
+                 operands.each()));
   for (size_t k = 0; k < operands.parameters(); ++k) {
     const TensorType& type = in.types[operands.parameter(k)];
     const auto fail = [&](const char* what, const TensorType& found) {
@@ -35,6 +35,12 @@ void check_parameters(const OpInputs& in, const UpdateOperands& operands) {
     if (gradient.dtype != in.types[operands.gradient(0)].dtype)
       in.fail(text("gradient ", k, " is ", name_of(gradient.dtype), ", gradient 0 is ",
                    name_of(in.types[operands.gradient(0)].dtype), "; all have one type"));
+    if (operands.has_copies()) {
+      const TensorType& copy = in.types[operands.copy(k)];
+      if (copy.shape != type.shape || !is_compute_dtype(copy.dtype) || copy.dtype == DType::f32 ||
+          copy.dtype != in.types[operands.copy(0)].dtype)
+        fail("copy of parameter", copy);
+    }
     for (size_t s = 0; s < operands.slots(); ++s)
       if (in.types[operands.slot(k, s)] != type) fail("slot of parameter", in.types[operands.slot(k, s)]);
   }

@@ -12,11 +12,13 @@ namespace troika {
 // - `count` i64 [rows]: the number of updates, including this one;
 // - `norms` f32 [2 * n].
 //
-// Then, for each parameter: the parameter f32, its gradient f32, bf16 or f16, and its slots f32,
-// all of one shape.
+// Then, for each parameter: the parameter f32, its gradient f32, bf16 or f16, its copy bf16 or
+// f16 if there are copies, and its slots f32, all of one shape. The node writes the parameter to
+// the copy, too.
 //
-// Attributes. row: the row of the settings. slots: slots per parameter. skips_decay: the weight
-// decay is 0. places, with norms: for each parameter, the place of its two numbers in `norms`.
+// Attributes. row: the row of the settings. slots: slots per parameter. copies: absent by default.
+// skips_decay: the weight decay is 0. places, with norms: for each parameter, the place of its two
+// numbers in `norms`.
 namespace update {
 enum Input : size_t { settings, factor, is_finite, count, norms, first_parameter };
 enum Column : size_t { learning_rate, weight_decay, first_own };  // of the settings
@@ -29,12 +31,15 @@ class UpdateOperands {
 
   size_t parameters() const { return parameters_; }
   size_t slots() const { return slots_; }
-  size_t parameter(size_t k) const { return update::first_parameter + k * (2 + slots_); }  // an index of inputs
+  bool has_copies() const { return copies_ > 0; }
+  size_t parameter(size_t k) const { return update::first_parameter + k * each(); }  // an index of inputs
   size_t gradient(size_t k) const { return parameter(k) + 1; }
-  size_t slot(size_t k, size_t s) const { return parameter(k) + 2 + s; }
+  size_t copy(size_t k) const { return parameter(k) + 2; }
+  size_t slot(size_t k, size_t s) const { return parameter(k) + 2 + copies_ + s; }
+  size_t each() const { return 2 + copies_ + slots_; }  // operands of a parameter
 
  private:
-  size_t slots_, parameters_;
+  size_t slots_, copies_, parameters_;
 };
 
 // The shape rule of an update with so many settings of its own. It has no outputs.

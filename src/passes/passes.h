@@ -45,6 +45,12 @@ struct KernelsOfSums {
 };
 void fuse_sums(Graph& graph, const KernelsOfSums& kernels);
 
+// Merges the last linear layer of a classifier with its cross_entropy and the gradients of both,
+// if the device has a kernel for that. To be run after autodiff. Logits are rounded in another
+// order than by two kernels.
+using FusesLoss = std::function<bool(const Graph&, const Node& linear)>;
+void fuse_loss(Graph& graph, const FusesLoss& fuses);
+
 // Widens gradients of weights to f32 by one node before their first reader, if the convolution's
 // kernel returns 16 bits: a launch for each is longer than its work. `rounds` returns whether it
 // does. To be run if nothing sums gradients, because a sum would wait for the last of them.
@@ -65,6 +71,10 @@ void zero_biases(Graph& graph);
 // Merges the casts of parameters into one node, at the place of the first cast: there are many, and
 // each is shorter than its launch.
 void fuse_casts(Graph& graph);
+
+// Lets the update keep the 16-bit copies of parameters, which fuse_casts makes in each step. To be
+// run if nothing else changes parameters.
+void keep_copies(Graph& graph);
 
 // Lets gradients of weights run concurrently with the launches that follow, if they have at least
 // so many operations, until a launch needs their memory (plan/launch_order.h). Sets the attribute

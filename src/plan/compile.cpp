@@ -296,6 +296,9 @@ namespace {
 // Fuses nodes as the device's kernels allow.
 void fuse_on_device(Graph& graph, const CompileRequest& r, Device& device, const Log& log) {
   PassManager passes(graph, r.interruption, log);
+  passes.run("fuse_loss", [&](Graph& g) {
+    fuse_loss(g, [&](const Graph& of, const Node& linear) { return device.fuses_loss(of, linear); });
+  });
   passes.run("fuse_sums", [&](Graph& g) {
     fuse_sums(g, {.rows = [&](const Graph& of, const Node& node) { return device.rows_of_sums(of, node); },
                   .has_mask = [&](const Graph& of, const Node& node) { return device.has_relu_mask(of, node); }});
@@ -310,6 +313,9 @@ void fuse_on_device(Graph& graph, const CompileRequest& r, Device& device, const
   // Sums over ranks and late updates begin with the first gradients.
   if (r.ranks == 1 && !r.spec.updates_late && r.form.part == StepForm::whole)
     passes.run("fuse_widening", [&](Graph& g) { fuse_widening(g, rounds); });
+  // With a sharded optimizer, a rank receives most parameters from others.
+  if (device.keeps_copies() && !r.spec.shards_optimizer && !r.spec.updates_late && r.form.part == StepForm::whole)
+    passes.run("keep_copies", keep_copies);
 }
 
 }  // namespace

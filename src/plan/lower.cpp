@@ -54,6 +54,12 @@ class Lowering {
   }
 
  private:
+  // Whether a launch makes copies in the order in which parameters are stored, as updates do.
+  bool makes_copies(const Node& node, const std::vector<Place>& inputs) const {
+    return !node.outputs.empty() && graph_.value(node.outputs[0]).role == Role::copy &&
+           std::all_of(inputs.begin(), inputs.end(), [](const Place& place) { return is_state(place.role); });
+  }
+
   static Place state_place(const Value& value) { return {Place::kNone, value.role, value.name, {}}; }
 
   Place new_block(const TensorType& type, const LayoutPtr& layout) {
@@ -62,7 +68,8 @@ class Lowering {
 
   LayoutPtr layout_of(ValueId id) {
     const Value& value = graph_.value(id);
-    return is_state(value.role) ? state_.find(value.role, value.name).layout : stored_[id].layout;
+    const bool has_entry = is_state(value.role) && value.role != Role::copy;
+    return has_entry ? state_.find(value.role, value.name).layout : stored_[id].layout;
   }
 
   void lower_node(const Node& node) {
@@ -102,6 +109,7 @@ class Lowering {
       const ValueId id = node.outputs[i];
       const Value& value = graph_.value(id);
       const LayoutPtr& made = choice.output_layouts[i];
+      if (value.role == Role::copy) stored_[id].layout = made;
       if (is_state(value.role) && same_layout(made, layout_of(id))) {
         outputs.push_back(state_place(value));
         continue;
@@ -111,8 +119,10 @@ class Lowering {
       if (is_state(value.role)) landings.push_back({id, made});
     }
 
+    draft_.set_makes_copies(makes_copies(node, inputs));
     draft_.add_launch(std::string(node.op->name), node.name, std::move(choice), inputs, outputs,
                       cost_of(graph_, node).operations, node.attributes.flag("beside"));
+    draft_.set_makes_copies(false);
     for (const Landing& landing : landings) {
       const Value& value = graph_.value(landing.id);
       const Place from = stored_[landing.id].place;
@@ -266,7 +276,7 @@ class Lowering {
   // readers share.
   Stored stored_as(ValueId id, const LayoutPtr& wanted, const std::string& reader) {
     const Value& value = graph_.value(id);
-    if (is_state(value.role) && value.role != Role::gradient) {
+    if (is_state(value.role) && value.role != Role::gradient && value.role != Role::copy) {
       StateEntry& entry = state_.find(value.role, value.name);
       if (!entry.is_decided) {
         entry.layout = wanted;

@@ -1,6 +1,7 @@
 // Printing plans.
 #include "plan/plan.h"
 
+#include <algorithm>
 #include <iomanip>
 
 #include "core/text.h"
@@ -13,10 +14,18 @@ double Plan::operations() const {
   return sum;
 }
 
+bool Plan::uses(Segment segment) const {
+  const auto is_there = [&](const Location& l) { return l.segment == segment; };
+  return std::any_of(launches.begin(), launches.end(), [&](const Launch& launch) {
+    return std::any_of(launch.inputs.begin(), launch.inputs.end(), is_there) ||
+           std::any_of(launch.outputs.begin(), launch.outputs.end(), is_there);
+  });
+}
+
 namespace {
 
 std::string print_location(const Location& l) {
-  static constexpr const char* kNames[] = {"_", "arena", "parameters", "gradients", "optimizer"};
+  static constexpr const char* kNames[] = {"_", "arena", "parameters", "gradients", "optimizer", "copies"};
   if (l.segment == Segment::none) return "_";
   if (l.segment == Segment::packed) return text("packed:", l.bytes);
   return text(kNames[static_cast<int>(l.segment)], "+", l.offset, ":", l.bytes);
@@ -84,7 +93,7 @@ std::string print_plan(const Plan& plan) {
           << '\n';
     } else {
       const Launch& l = plan.launches[step.index];
-      out << (l.is_beside ? "  beside " : step.is_late ? "  late " : "  ") << l.op << " '" << l.layer << "' by " << l.kernel_name << " ("
+      out << (l.is_beside ? "  beside " : step.is_late ? "  late " : step.makes_copies ? "  once " : "  ") << l.op << " '" << l.layer << "' by " << l.kernel_name << " ("
           << l.layouts << ") " << print_locations(l.inputs) << " -> " << print_locations(l.outputs);
       if (l.scratch.bytes) out << " scratch " << print_location(l.scratch);
       out << '\n';

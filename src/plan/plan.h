@@ -41,8 +41,9 @@ struct PlanStep {
     channel_scatter,
     pause  // the run ends here, and another run goes on from here
   } kind;
-  size_t index;  // into launches, messages, sums or exchanges, or the bucket
-  bool is_late = false;  // belongs to the update by the gradients of the step before
+  size_t index;               // into launches, messages, sums or exchanges, or the bucket
+  bool is_late = false;       // belongs to the update by the gradients of the step before
+  bool makes_copies = false;  // of parameters; left out if the update of an earlier run has made them
 };
 
 const char* name_of(PlanStep::Kind kind);  // "start_all_reduce"
@@ -106,6 +107,7 @@ struct Plan {
   std::vector<BucketSlots> bucket_slots;    // by bucket
   bool compresses_gradients = false;        // before and after their sum they are rounded to bf16
   bool is_late = false;                     // updates by the gradients of the step before (parallel/late_updates.h)
+  bool keeps_copies = false;                // of parameters: its update leaves them as the next run needs them
   std::array<int, kSummingGroups> slots{};  // number that each group needs, by RankGroup
   std::vector<PlanStep> steps;
   std::vector<RecordedRun> recorded;  // in order; empty: launches run one by one
@@ -119,6 +121,7 @@ struct Plan {
   // Returns the operations of all launches. For traces, the launches up to the loss are the forward
   // pass, the rest is backward pass and update.
   double operations() const;
+  bool uses(Segment segment) const;  // whether a launch reads or writes there
 };
 
 // Returns one line per step, with addresses as offsets in the arena.

@@ -32,10 +32,14 @@ class PlanDraft {
   // Steps that are not launches read and write before the next launch.
   void add_step(PlanStep step) {
     step.is_late = is_late_;
+    step.makes_copies = makes_copies_;
+    plan_.keeps_copies |= makes_copies_;
     plan_.steps.push_back(step);
   }
   // Whether the steps that follow belong to a late update.
   void set_late(bool is_late) { is_late_ = is_late; }
+  // Whether the steps that follow make copies of parameters.
+  void set_makes_copies(bool makes_copies) { makes_copies_ = makes_copies; }
   void add_message(PlanStep::Kind kind, Message message, const Place& place);
   // Starts the sum, and returns its index. Unless the sum runs in the background, its wait follows
   // at once.
@@ -66,7 +70,7 @@ class PlanDraft {
   Location locate(const Place& place, const StateTable& state) const;
 
   Plan plan_;
-  bool is_late_ = false;
+  bool is_late_ = false, makes_copies_ = false;
   Arena arena_;
   std::vector<Arguments> arguments_;  // one per launch
   std::vector<Place> message_places_, input_places_, output_places_;

@@ -19,7 +19,7 @@ StateEntry& StateTable::find(const std::string& name) {
 }
 
 StateEntry& StateTable::find(Role role, const std::string& name) {
-  return find(role == Role::optimizer_state ? parameter_of_slot(name) : name);
+  return find(role == Role::optimizer_state || role == Role::copy ? parameter_of_slot(name) : name);
 }
 
 void StateTable::place() {
@@ -48,6 +48,10 @@ void StateTable::place() {
 }
 
 Location StateTable::locate(Role role, const std::string& name) const {
+  if (role == Role::copy) {
+    const StateEntry& entry = find(role, name);
+    return {Segment::copies, entry.offset / 2, entry.bytes / 2};
+  }
   if (role != Role::optimizer_state) {
     const StateEntry& entry = find(name);
     return {role == Role::gradient ? Segment::gradients : Segment::parameters, entry.offset, entry.bytes};
@@ -69,6 +73,7 @@ size_t StateTable::segment_bytes(Segment segment, int share) const {
     case Segment::parameters: return parameter_bytes_;
     case Segment::gradients: return gradient_bytes_;
     case Segment::optimizer: return slots_.size() * slot_bytes(share);
+    case Segment::copies: return parameter_bytes_ / 2;
     default: return 0;
   }
 }

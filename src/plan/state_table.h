@@ -1,5 +1,5 @@
-// State that outlives a step, and its addresses: parameters, buffers, gradients and slots, the same
-// on every replica.
+// State that outlives a step, and its addresses: parameters, buffers, gradients, slots and copies,
+// the same on every replica.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace troika {
 class Device;
 
 // buffers are stored after the parameters; in `packed`, an offset is an address
-enum class Segment : int32_t { none, arena, parameters, gradients, optimizer, packed };
+enum class Segment : int32_t { none, arena, parameters, gradients, optimizer, copies, packed };
 
 struct Location {
   Segment segment = Segment::none;
@@ -30,7 +30,8 @@ struct StateEntry {
   LayoutPtr layout;
   bool is_decided = false;  // the layout is decided; the first kernel that reads a parameter decides
   int owner = -1;           // the only share whose rank has the slots; -1: all shares
-  // in its segment; the gradient has the parameter's offset in the segment of gradients
+  // in its segment; the gradient has the parameter's offset in the segment of gradients, and the
+  // copy has half of both numbers
   size_t offset = 0, bytes = 0;
   size_t slot_offset = 0;  // within each slot's part of the optimizer segment
 };
@@ -77,7 +78,7 @@ class StateTable {
   // Assigns every entry its offset. Undecided layouts become plain.
   void place();
 
-  // The name of optimizer state is a slot_name.
+  // The name of optimizer state, or of a copy, is a slot_name.
   Location locate(Role role, const std::string& name) const;
   size_t segment_bytes(Segment segment, int share = 0) const;
   const std::vector<BucketRange>& buckets() const { return buckets_; }

@@ -16,6 +16,7 @@ std::byte* Bases::address(const Location& location) const {
     case Segment::parameters: return parameters + location.offset;
     case Segment::gradients: return gradients + location.offset;
     case Segment::optimizer: return optimizer + location.offset;
+    case Segment::copies: return copies + location.offset;
     case Segment::packed: return reinterpret_cast<std::byte*>(location.offset);
   }
   return nullptr;
@@ -37,7 +38,8 @@ void record(Plan& plan, Device& device) {
   std::vector<RecordedRun> recorded;
   for (size_t first = 0; first < plan.steps.size(); ++first) {
     size_t last = first;
-    while (last < plan.steps.size() && plan.steps[last].kind == PlanStep::launch) ++last;
+    while (last < plan.steps.size() && plan.steps[last].kind == PlanStep::launch && !plan.steps[last].makes_copies)
+      ++last;
     if (first == last) continue;
     recorded.push_back({first, last, device.record(order_launches(plan, first, last), [&](size_t i) {
                           plan.launches[plan.steps[first + i].index].kernel->run();
@@ -145,7 +147,7 @@ void wait_for_late_sums(const Plan& plan, const RankGroups& groups, Deadline dea
 
 std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, const Bases& bases,
                                             const std::vector<BucketRange>& buckets, const RankGroups& groups,
-                                            Deadline deadline, Trace* trace, Piece piece) {
+                                            Deadline deadline, Trace* trace, Piece piece, bool has_copies) {
   std::chrono::steady_clock::duration waited{0};
   Communicator* const data = groups.of(RankGroup::data);
   const size_t first = piece == Piece::backward ? find_pause(plan) + 1 : 0;
@@ -159,6 +161,7 @@ std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, co
     require_no_exit();
     const PlanStep& step = plan.steps[i];
     if (step.is_late ? piece == Piece::without_update : piece == Piece::update) continue;
+    if (step.makes_copies && has_copies) continue;
     if (!trace && recorded != plan.recorded.end() && recorded->first == i) {
       recorded->recording->run();
       groups.progress();

@@ -16,6 +16,7 @@ struct Bases {
   std::byte* parameters = nullptr;
   std::byte* gradients = nullptr;
   std::byte* optimizer = nullptr;
+  std::byte* copies = nullptr;
 
   std::byte* address(const Location& location) const;
 };
@@ -58,10 +59,12 @@ enum class Piece {
 void wait_for_late_sums(const Plan& plan, const RankGroups& groups, Deadline deadline);
 
 // Runs the plan on the calling thread, the device's worker. Appends events to `trace` unless it is
-// null; nothing is allocated if `trace` has no clock and room for plan.steps.size() events. Returns
-// the time that the thread waited for other ranks.
+// null; nothing is allocated if `trace` has no clock and room for plan.steps.size() events.
+// `has_copies`: the copies of parameters are there. Returns the time that the thread waited for
+// other ranks.
 std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, const Bases& bases,
                                             const std::vector<BucketRange>& buckets, const RankGroups& groups,
-                                            Deadline deadline, Trace* trace, Piece piece = Piece::all);
+                                            Deadline deadline, Trace* trace, Piece piece = Piece::all,
+                                            bool has_copies = false);
 
 }  // namespace troika

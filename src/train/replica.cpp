@@ -37,6 +37,7 @@ void Replica::prepare(const PlanKey& key, const CompileRequest& request, StateTa
     plan = std::make_unique<Plan>(compile(request, *device_, state, log));
     watch_libraries(LibraryPart::plans);
     if (!state_.is_allocated()) allocate_state(state);
+    if (plan->uses(Segment::copies)) state_.allocate_copies(state);
     grow_arena(plan->arena_bytes);
     bind(*plan, bases_);
     posted_.make_room(*plan);
@@ -154,8 +155,10 @@ void Replica::run() {
 
     if (begins) trace_.events.clear();
     if (arguments_.adds_gradients) state_.set_gradients_aside();
-    waited_ = execute(plan, *device_, bases_, *buckets_, groups_, arguments_.deadline,
-                      collects_trace_ || arguments_.is_measured ? &trace_ : nullptr, arguments_.piece);
+    waited_ =
+        execute(plan, *device_, bases_, *buckets_, groups_, arguments_.deadline,
+                collects_trace_ || arguments_.is_measured ? &trace_ : nullptr, arguments_.piece, state_.take_copies());
+    if (plan.keeps_copies) state_.keep_copies();
     owes_update_ = plan.is_late;
     if (arguments_.is_measured) times_ = measure_step(plan, trace_.events, *buckets_);
     if (arguments_.adds_gradients) state_.add_gradients_set_aside();

@@ -68,13 +68,12 @@ class Replica {
   // started, for as long as the run before might have taken. If another rank is lost, so is the
   // update, and the groups end.
   void finish_update();
-  bool has_state() const { return state_.is_allocated(); }
+  const StateMemory& state_memory() const { return state_; }  // for its sizes
   // With all updates of the runs so far.
   StateMemory& state() {
     finish_update();
     return state_;
   }
-  size_t set_aside_bytes() const { return state_.set_aside_bytes(); }
   void allocate_state(const StateTable& state);  // of a table that is placed
   void release();                                // plans and state, before any run
   // Uses the memory of another replica on the same device, which has it for longer.

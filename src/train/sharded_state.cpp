@@ -51,12 +51,13 @@ void ShardedState::require_agreement(const char* what) const {
 // ---- memory ----
 
 bool ShardedState::is_allocated() const {
-  return std::all_of(ranks_.begin(), ranks_.end(), [](const LocalRank& local) { return local.replica->has_state(); });
+  return std::all_of(ranks_.begin(), ranks_.end(),
+                     [](const LocalRank& local) { return local.replica->state_memory().is_allocated(); });
 }
 
 void ShardedState::allocate() {
   for (const auto& [rank, replica] : ranks_)
-    if (!replica->has_state()) replica->allocate_state(table_of(rank));
+    if (!replica->state_memory().is_allocated()) replica->allocate_state(table_of(rank));
 }
 
 void ShardedState::pack() {

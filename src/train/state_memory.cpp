@@ -26,8 +26,18 @@ void StateMemory::allocate(const StateTable& state, int share) {
 }
 
 void StateMemory::release() {
-  for (Buffer* buffer : {&parameters_, &gradients_, &optimizer_}) *buffer = no_buffer();
-  bases_.parameters = bases_.gradients = bases_.optimizer = nullptr;
+  for (Buffer* buffer : {&parameters_, &gradients_, &optimizer_, &copies_}) *buffer = no_buffer();
+  bases_.parameters = bases_.gradients = bases_.optimizer = bases_.copies = nullptr;
+  copy_bytes_ = 0;
+  has_copies_ = false;
+}
+
+void StateMemory::allocate_copies(const StateTable& state) {
+  if (bases_.copies) return;
+  const size_t bytes = state.segment_bytes(Segment::copies);
+  copies_ = device_.allocate(bytes, "memory for copies of parameters");
+  bases_.copies = copies_.get();
+  copy_bytes_ = bytes;
 }
 
 void StateMemory::share(const StateMemory& owner) {
@@ -86,6 +96,7 @@ void StateMemory::reorder(Device& device, const TensorType& type, const LayoutPt
 }
 
 void StateMemory::upload(const StateTable& state, Role role, const std::string& name, const void* data) {
+  if (role == Role::parameter) has_copies_ = false;
   const StateEntry& entry = state.find(role, name);
   std::byte* const target = bases_.address(state.locate(role, name));
   if (!entry.layout) {

@@ -1,9 +1,10 @@
-// One device's memory for parameters, buffers, gradients and optimizer state.
+// One device's memory for parameters, buffers, gradients, optimizer state and copies.
 #pragma once
 
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plan/state_table.h"
@@ -21,6 +22,13 @@ class StateMemory : public PackedState {
   // The memory is zeroed. The table is placed; `share` is the rank's share of the samples.
   void allocate(const StateTable& state, int share);
   void release();
+  // Allocates the 16-bit copies of parameters, unless they are allocated.
+  void allocate_copies(const StateTable& state);
+  // Returns whether the copies are those of the parameters. From then on they are not, until a run
+  // has kept them, nor after an upload of parameters.
+  bool take_copies() { return std::exchange(has_copies_, false); }
+  void keep_copies() { has_copies_ = true; }
+  size_t copy_bytes() const { return copy_bytes_; }
   // Uses the memory of another one on the same device, which must outlive this.
   void share(const StateMemory& owner);
   bool is_allocated() const { return bases_.parameters != nullptr; }
@@ -67,7 +75,9 @@ class StateMemory : public PackedState {
   std::mutex mutex_;  // of `packed_`
   std::vector<Packed> packed_;
   Buffer parameters_ = no_buffer(), gradients_ = no_buffer(), optimizer_ = no_buffer();
-  Buffer set_aside_ = no_buffer();
+  Buffer copies_ = no_buffer(), set_aside_ = no_buffer();
+  size_t copy_bytes_ = 0;
+  bool has_copies_ = false;
   size_t gradient_bytes_ = 0;  // of set_aside_
   std::vector<Addition> additions_;
 };

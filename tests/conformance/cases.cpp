@@ -319,6 +319,61 @@ void add_losses(std::vector<Case>& cases) {
     cases.push_back({"own_loss", {f32(shape), f32(shape)}, {}});
 }
 
+// Adds the last layers of classifiers: rows of odd lengths, more rows than blocks have at once,
+// settings and weights of labels, equal and large logits.
+void add_linear_cross_entropy(std::vector<Case>& cases) {
+  using Number = std::function<double(Random&)>;
+  struct Classifier {
+    Shape x;
+    int64_t classes;
+    DType dtype = DType::f32;
+    bool has_bias = true, has_relu = false;
+    Attributes more = {};
+    int64_t loss_inputs = 0;  // of the loss scale, the weight of a label, and the weights
+    Number features = nullptr, weights = nullptr;
+  };
+  const Number bit = [](Random& r) { return static_cast<double>(r.integer(2)); };
+  for (const Classifier& c : std::vector<Classifier>{
+           {{5, 32}, 10},
+           {{1, 3}, 1, DType::f32, false},
+           {{37, 128}, 16, DType::bf16, true, true},
+           {{9, 6},
+            3,
+            DType::f16,
+            true,
+            false,
+            {{"ignore_index", int64_t{1}}, {"logits", int64_t{1}}, {"smoothing", 0.1}},
+            3},
+           {{6, 8, 2, 2}, 10, DType::bf16, true, false, {}, 1},
+           {{4, 7, 12}, 5, DType::f32, true, true, {{"per_position", int64_t{1}}}, 3},
+           {{4500, 4}, 2},
+           {{16, 24}, 7, DType::f16, false, false, {}, 0, [](Random& r) { return r.integer(2) ? 1e4 : -1e4; }, bit},
+           {{17, 20}, 4, DType::f32, false, false, {}, 2, bit, bit},
+           {{70, 300}, 11, DType::bf16, false, true, {{"smoothing", 0.2}}}}) {
+    const bool is_per_position = c.more.has("per_position");
+    const int64_t features = c.x.elements(is_per_position ? 2 : 1, c.x.rank());
+    const Shape labels = is_per_position ? Shape{c.x[0], c.x[1]} : Shape{c.x[0]};
+    const auto optional = [&](int64_t i, Shape shape) {
+      return c.loss_inputs > i ? std::optional(f32(std::move(shape))) : std::nullopt;
+    };
+    Case made{"linear_cross_entropy",
+              {TensorType{c.dtype, c.x}, TensorType{c.dtype, {c.classes, features}},
+               c.has_bias ? std::optional(f32({c.classes})) : std::nullopt, TensorType{DType::i32, labels},
+               optional(0, {1}), optional(1, {1}), optional(2, labels)},
+              c.more,
+              {{3, [classes = c.classes](Random& r) { return static_cast<double>(r.integer(classes)); }}}};
+    made.attributes.set("scale", 1.0 / 7);
+    made.attributes.set("input_relu", int64_t{c.has_relu});
+    made.numbers[1] =
+        c.weights ? c.weights : [=](Random& r) { return r.normal() / std::sqrt(static_cast<double>(features)); };
+    if (c.features)
+      made.numbers[0] = c.features;
+    else if (c.has_relu)
+      made.numbers[0] = [](Random& r) { return std::max(0.0, r.normal()); };
+    cases.push_back(made);
+  }
+}
+
 // Adds a rank without losses, with losses only, with losses and as many counts, and with more of
 // them than one launch on a GPU takes.
 void add_batch_results(std::vector<Case>& cases) {
@@ -456,6 +511,7 @@ const std::vector<Case>& all_cases() {
     add_pooling(c);
     add_elementwise(c);
     add_losses(c);
+    add_linear_cross_entropy(c);
     add_batch_results(c);
     add_update_cases(c);
     add_sample_cases(c);

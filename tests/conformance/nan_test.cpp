@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "conformance/cases.h"
 #include "conformance/node_runner.h"
@@ -104,6 +105,73 @@ TEST(NaN, stays_in_gelu_and_infinities_have_its_limits) {
             EXPECT_EQ(found[i], i % 3 == 2 ? 0 : is_gradient ? 2 : kInfinity) << node.op << ' ' << name_of(dtype);
         }
       });
+  }
+}
+
+// One kernel does as the kernels that it takes the place of: rows with NaN, infinities, labels that
+// are no class, a label that is ignored with a weight that is not finite.
+TEST(NaN, passes_a_classifier_as_its_kernels_one_by_one) {
+  if (is_on_cpu()) GTEST_SKIP() << "a CPU computes the last layer and its loss one by one";
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+  constexpr int64_t kRows = 8, kFeatures = 5, kClasses = 3;
+  NodeRunner runner(1);
+  for (const bool has_weights : {false, true}) {
+    Array x({kRows, kFeatures}), weight({kClasses, kFeatures}), labels({kRows}), weights({kRows});
+    Random random(3);
+    for (double& v : x.data) v = std::max(0.0, random.normal());
+    for (double& v : weight.data) v = random.normal();
+    for (int64_t i = 0; i < kRows; ++i) {
+      labels[i] = static_cast<double>(i % kClasses);
+      weights[i] = 1.5;
+    }
+    x[1 * kFeatures + 2] = kNaN;
+    x[2 * kFeatures] = kInfinity;
+    weights[3] = kInfinity;  // of the label that is ignored
+    labels[3] = 7;
+    labels[4] = has_weights ? 1 : -1;
+    labels[5] = has_weights ? 0 : kClasses;
+    Graph graph;
+    const auto add = [&](DType dtype, Shape shape) {
+      return graph.add_value("", {dtype, std::move(shape)}, Role::input);
+    };
+    const ValueId in = add(DType::f32, x.shape), w = add(DType::f32, weight.shape), target = add(DType::i32, {kRows}),
+                  each = has_weights ? add(DType::f32, {kRows}) : kNoValue;
+    const Attributes of_loss = {{"scale", 0.5}, {"ignore_index", int64_t{7}}};
+    Attributes of_all = of_loss;
+    of_all.set("input_relu", int64_t{1});
+    const auto all =
+        append_node(graph, linear_cross_entropy_op, "all", {in, w, kNoValue, target, kNoValue, kNoValue, each}, of_all);
+    const ValueId y = append_node(graph, linear_op, "fc", {in, w, kNoValue})[0];
+    const auto loss = append_node(graph, cross_entropy_op, "loss", {y, target, kNoValue, kNoValue, each}, of_loss);
+    const ValueId dy =
+        append_node(graph, cross_entropy_gradient_op, "loss", {loss[2], target, kNoValue, kNoValue, each}, of_loss)[0];
+    const ValueId dx =
+        append_node(graph, linear_input_gradient_op, "fc", {w, dy}, {{"input_shape", x.shape.dims()}})[0];
+    const ValueId before = append_node(graph, relu_gradient_op, "relu", {in, dx})[0];
+    std::map<ValueId, Held> held;
+    runner.run([&] {
+      held[in] = runner.hold(graph.type(in), x, nullptr);
+      held[w] = runner.hold(graph.type(w), weight, nullptr);
+      held[target] = runner.hold(graph.type(target), labels, nullptr);
+      if (has_weights) held[each] = runner.hold(graph.type(each), weights, nullptr);
+      for (const Node& node : graph.nodes()) {
+        std::vector<Held> inputs;
+        for (ValueId id : node.inputs) inputs.push_back(id == kNoValue ? Held() : held[id]);
+        const auto outputs = runner.run_node(graph, node, inputs).outputs;
+        for (size_t i = 0; i < outputs.size(); ++i) held[node.outputs[i]] = outputs[i];
+      }
+      const ValueId expected[] = {loss[0], loss[1], dy, before};
+      int differing = 0, lost = 0;
+      for (size_t i = 0; i < all.size(); ++i) {
+        const Array found = runner.read(held[all[i]]), by_parts = runner.read(held[expected[i]]);
+        for (int64_t k = 0; k < found.elements(); ++k) {
+          differing += std::isnan(found[k]) != std::isnan(by_parts[k]) || std::abs(found[k] - by_parts[k]) > 1e-5;
+          lost += std::isnan(found[k]);
+        }
+      }
+      EXPECT_EQ(differing, 0) << has_weights;
+      EXPECT_GT(lost, kFeatures) << has_weights;  // at least the loss, a row of dy, and a part of a row of dx
+    });
   }
 }
 

@@ -49,6 +49,98 @@ TEST(Precision, LowComesNearF32AndIsNotF32) {
   }
 }
 
+// Writes the numbers of another model into a model.
+void write_parameters(Model& model, const Named& parameters) {
+  for (const auto& [name, values] : parameters)
+    model.parameters()->write(model.parameters()->index_of(name), values.data(), values.size() * sizeof(float));
+}
+
+// Returns how many launches of the last step cast parameters.
+int casts_of(Trainer& trainer) {
+  const std::string trace = trainer.trace();
+  int casts = 0;
+  for (size_t at = 0; (at = trace.find("cast_all parameters", at)) != std::string::npos; ++at) ++casts;
+  return casts;
+}
+
+// On a GPU, an update also writes the parameters in 16 bits, which the next step reads.
+TEST(Precision, LowReadsParametersThatTheHostHasWritten) {
+  for (DType compute : {DType::bf16, DType::f16})
+    for (int n : {1, 2}) {
+      TrainerOptions options = scaled_options(compute, 0);
+      options.settings[Setting::momentum] = 0;  // no state but the parameters
+      options.collect_trace = true;
+      const auto batches = make_batches({6, 6, 9, 6, 9}, 13);
+      const auto model = conv_net(), other = conv_net();
+      const Named written = train(conv_net(), test_devices(1), momentum_options(), make_batches(3, 7)).parameters;
+      Trainer trainer(test_context(), model, test_devices(n), options);
+      StepResult result;
+      std::vector<int> casts;
+      for (size_t i = 0; i < 2; ++i) {
+        trainer.step(batches[i], result);
+        casts.push_back(casts_of(trainer));
+      }
+      write_parameters(*model, written);
+      write_parameters(*other, written);
+      Trainer fresh(test_context(), other, test_devices(n), options);
+      for (size_t i = 2; i < batches.size(); ++i) {
+        StepResult expected;
+        trainer.step(batches[i], result);
+        fresh.step(batches[i], expected);
+        casts.push_back(casts_of(trainer));
+        EXPECT_EQ(result.loss, expected.loss) << name_of(compute) << " on " << n << ", step " << i;
+      }
+      EXPECT_EQ(look_at(trainer).parameters, look_at(fresh).parameters) << name_of(compute) << " on " << n;
+      // After a change by the host, and in no other step, whatever the batch.
+      if (!is_on_cpu()) EXPECT_EQ(casts, (std::vector<int>{n, 0, n, 0, 0}));
+    }
+}
+
+// Plans that keep no copies change parameters, too: those of a step in pieces, and those of a rank
+// without samples.
+TEST(Precision, LowReadsParametersThatOtherPlansHaveChanged) {
+  TrainerOptions options = scaled_options(DType::bf16, 0);
+  options.settings[Setting::momentum] = 0;
+  for (const bool in_pieces : {true, false}) {
+    const int devices = in_pieces ? 1 : 2;
+    const auto batches = make_batches({6, in_pieces ? 6 : 1, 6}, 15);
+    Trainer trainer(test_context(), conv_net(), test_devices(devices), options);
+    StepResult result, expected;
+    trainer.step(batches[0], result);
+    if (in_pieces) {
+      trainer.forward(batches[1], {}, result, true, nullptr);
+      trainer.backward({}, nullptr);
+      trainer.apply(true);
+    } else {
+      trainer.step(batches[1], result);
+    }
+    const auto model = conv_net();
+    write_parameters(*model, look_at(trainer).parameters);
+    Trainer fresh(test_context(), model, test_devices(devices), options);
+    trainer.step(batches[2], result);
+    fresh.step(batches[2], expected);
+    EXPECT_EQ(result.loss, expected.loss) << in_pieces;
+    EXPECT_EQ(look_at(trainer).parameters, look_at(fresh).parameters) << in_pieces;
+  }
+}
+
+TEST(Precision, LowGoesOnAfterAnEvaluationWithAverages) {
+  TrainerOptions options = scaled_options(DType::bf16, 0);
+  options.average_decay = 0.5;
+  const auto batches = make_batches(4, 6, 14);
+  const Trained expected = train(conv_net(), test_devices(2), options, batches);
+  Trainer trainer(test_context(), conv_net(), test_devices(2), options);
+  for (const Batch& batch : batches) {
+    StepResult result;
+    std::vector<float> output(6 * 5);
+    predict(trainer, batch, output);
+    trainer.step(batch, result);
+  }
+  const Trained found = look_at(trainer);
+  EXPECT_EQ(found.parameters, expected.parameters);
+  EXPECT_EQ(found.slots, expected.slots);
+}
+
 // Factors have at most 8 bits, hidden units are integers up to 136, and a sum has at most 23 bits.
 // So
 // every number is exact in bf16 and every sum in f32, in any order: a difference is a rounding that

@@ -5,6 +5,7 @@
 #include "backends/cuda/hopper/ways.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/launch_clock.h"
+#include "backends/cuda/linear_cross_entropy.h"
 #include "backends/cuda/pinned_readback.h"
 #include "backends/cuda/plan_cache.h"
 #include "backends/cuda/ranged_kernel.h"
@@ -157,6 +158,11 @@ int64_t CudaDevice::rows_of_sums(const Graph& graph, const Node& node) const {
   const Convolution v = Convolution::of(node, x.shape, y.shape);
   if (const int64_t rows = hopper::conv2d_rows_of_sums(*this, x.dtype, v)) return rows;
   return is_gradient ? 0 : stem_rows_of_sums(*this, x.dtype, v);
+}
+
+bool CudaDevice::fuses_loss(const Graph& graph, const Node& linear) const {
+  return has_own_kernels_ &&
+         takes_linear_cross_entropy(graph.type(linear.inputs[product::x]), graph.type(linear.inputs[product::weight]));
 }
 
 // A byte of the mask is for the elements that a thread has at once.

@@ -42,7 +42,9 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   std::unique_ptr<Recording> record(const LaunchOrder& order, const std::function<void(size_t)>& launch) override;
   std::unique_ptr<LaunchClock> create_clock(size_t launches) override;
   int64_t rows_of_sums(const Graph& graph, const Node& node) const override;
+  bool fuses_loss(const Graph& graph, const Node& linear) const override;
   bool has_relu_mask(const Graph& graph, const Node& node) const override;
+  bool keeps_copies() const override { return true; }
   bool rounds_gradient(const Graph& graph, const Node& node, std::vector<LogLine>& notes) override;
   KernelChoice select(const KernelRequest& request) override;
   KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) override;

@@ -4,9 +4,9 @@
 #include "backends/cuda/early_start.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/loss_operands.cuh"
 #include "backends/cuda/value_losses.cuh"
 #include "core/text.h"
-#include "ops/losses.h"
 
 namespace troika::cuda {
 namespace {
@@ -30,40 +30,6 @@ __global__ void __launch_bounds__(kThreads)
   if (!corrects) return;
   correct_sum = block_sum(correct_sum, correct_slots);
   if (threadIdx.x == 0) *correct = correct_sum;
-}
-
-// Properties of logits and labels for device code: ClassRows and LabelSettings.
-struct Labels {
-  int64_t count, classes, inner;
-  float own, other;  // what the probability of the label's class should be, and that of the other classes
-  double smoothing;
-  int32_t ignored;
-  bool ignores;
-
-  explicit Labels(const KernelRequest& request) {
-    const ClassRows rows(input_type(request, loss::x).shape);
-    const auto form = LabelSettings::of(request.node.attributes);
-    count = rows.labels();
-    classes = rows.classes;
-    inner = rows.inner;
-    smoothing = form.smoothing;
-    const double share = smoothing / static_cast<double>(classes);
-    own = static_cast<float>(1 - smoothing + share);
-    other = static_cast<float>(share);
-    ignores = form.ignored.has_value();
-    ignored = form.ignored.value_or(0);
-  }
-
-  __device__ bool counts(int32_t label) const { return !(ignores && label == ignored); }
-  // The first logit of label i; the next ones follow in steps of `inner`.
-  __device__ int64_t first_logit(int64_t i) const {
-    return inner == 1 ? i * classes : i / inner * classes * inner + i % inner;
-  }
-};
-
-// Returns the weights of labels, or of samples; null: 1 each.
-const float* weights_of(const Arguments& a) {
-  return a.inputs.size() > loss::weights ? a.in<float>(loss::weights) : nullptr;
 }
 
 // A few lanes for each of many short rows, or a warp for a long one.
@@ -151,29 +117,6 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
   }
 }
 
-// The factor of a gradient. Pointers are null if there is no loss scale, no weight of a label, or
-// if labels have no weights of their own.
-struct Factor {
-  const float *loss_scale = nullptr, *label_weight = nullptr;
-  float scale = 1;
-  const float* each = nullptr;  // of each label, or sample
-
-  explicit Factor(const float* of_labels) : each(of_labels) {}
-
-  Factor(const Arguments& a, float s)
-      : loss_scale(a.inputs.size() > loss::loss_scale ? a.in<float>(loss::loss_scale) : nullptr),
-        label_weight(a.inputs.size() > loss::label_weight ? a.in<float>(loss::label_weight) : nullptr),
-        scale(s),
-        each(weights_of(a)) {}
-
-  __device__ float read() const {
-    float factor = scale;
-    if (label_weight) factor *= *label_weight;
-    if (loss_scale) factor *= *loss_scale;
-    return factor;
-  }
-};
-
 // dx may be the probabilities. `is_last`: classes are on the last axis.
 template <bool is_last>
 __global__ void __launch_bounds__(kThreads)
@@ -218,15 +161,15 @@ __global__ void __launch_bounds__(kThreads)
 
 template <int kLanes>
 KernelChoice choose_cross_entropy(CudaDevice& device, const KernelRequest& request, std::string name) {
-  const Labels form(request);
+  const Labels form(input_type(request, loss::x).shape, request.node.attributes);
   const unsigned blocks = blocks_for(form.count, kRows<kLanes>, kMostParts);
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     // One block writes the results itself.
     double* losses = blocks == 1 ? a.out<double>(0) : static_cast<double*>(a.scratch);
     int64_t* corrects = blocks == 1 ? a.out<int64_t>(1) : reinterpret_cast<int64_t*>(losses + blocks);
     cross_entropy_kernel<kLanes><<<blocks, kRowThreads<kLanes>, 0, stream>>>(
-        a.in<float>(loss::x), a.in<int32_t>(loss::target), weights_of(a), a.out<float>(loss::probabilities), form,
-        losses, corrects, nullptr);
+        a.in<float>(loss::x), a.in<int32_t>(loss::target), operand_of(a, loss::weights),
+        a.out<float>(loss::probabilities), form, losses, corrects, nullptr);
     if (blocks > 1)
       sum_parts_kernel<<<1, kThreads, 0, stream>>>(losses, corrects, blocks, a.out<double>(0), a.out<int64_t>(1));
   });
@@ -238,7 +181,7 @@ KernelChoice choose_cross_entropy(CudaDevice& device, const KernelRequest& reque
 // factor_of(arguments) returns the Factor.
 template <typename FactorOf>
 KernelChoice choose_label_gradient(CudaDevice& device, const KernelRequest& request, FactorOf factor_of) {
-  const Labels form(request);
+  const Labels form(input_type(request, loss::x).shape, request.node.attributes);
   const unsigned blocks = blocks_for(form.count * form.classes);
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     const Factor factor = factor_of(a);
@@ -270,7 +213,7 @@ KernelChoice select_cross_entropy_gradient(CudaDevice& device, const KernelReque
 
 // logits -> losses, probabilities.
 KernelChoice select_label_losses(CudaDevice& device, const KernelRequest& request) {
-  const Labels form(request);
+  const Labels form(input_type(request, loss::x).shape, request.node.attributes);
   auto launch = [form](auto lanes, const Arguments& a, cudaStream_t stream) {
     constexpr int kLanes = decltype(lanes)::value;
     cross_entropy_kernel<kLanes><<<blocks_for(form.count, kRows<kLanes>, kMostParts), kRowThreads<kLanes>, 0, stream>>>(
@@ -301,8 +244,8 @@ KernelChoice choose_value_loss(CudaDevice& device, const KernelRequest& request,
   const unsigned blocks = blocks_for(elements, 16 * kThreads, kMostParts);
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     double* losses = blocks == 1 ? a.out<double>(0) : static_cast<double*>(a.scratch);
-    value_loss_kernel<<<blocks, kThreads, 0, stream>>>(a.in<float>(0), a.in<float>(1), weights_of(a), elements, k,
-                                                       losses, loss_of);
+    value_loss_kernel<<<blocks, kThreads, 0, stream>>>(a.in<float>(0), a.in<float>(1), operand_of(a, loss::weights),
+                                                       elements, k, losses, loss_of);
     if (blocks > 1) sum_parts_kernel<<<1, kThreads, 0, stream>>>(losses, nullptr, blocks, a.out<double>(0), nullptr);
   });
   KernelChoice choice = plain_choice(request, text("cuda:own:", request.node.op), std::move(kernel));

@@ -39,21 +39,24 @@ struct UpdateNumbers {
   const int64_t* count;
   const float* norms;
   bool skips_decay;
+  bool has_bf16_copies;  // else copies are f16
 };
 
-// `count` numbers of a parameter, its gradient and its slots. `place` is that of its norms, below 0
-// without norms.
+// `count` numbers of a parameter, its gradient, its slots and its copy in 16 bits, which may be
+// null. `place` is that of its norms, below 0 without norms.
 template <int kSlots, typename G>
 struct UpdateRun {
   float* parameter;
   const G* gradient;
   float* slots[kSlots > 0 ? kSlots : 1];
+  uint16_t* copy;
   int64_t count;
   int32_t place;
 
   const void* address() const { return parameter; }
   bool is_followed_by(const UpdateRun& next) const {
     if (place >= 0 || parameter + count != next.parameter || gradient + count != next.gradient) return false;
+    if (copy && copy + count != next.copy) return false;
     for (int s = 0; s < kSlots; ++s)
       if (slots[s] + count != next.slots[s]) return false;
     return true;
@@ -83,10 +86,28 @@ __device__ inline Rule begin_rule(const UpdateNumbers& numbers, int place) {
   }
 }
 
+// Rounds N numbers to a copy, as a cast does.
+template <int N>
+__device__ inline void store_copy(uint16_t* to, bool is_bf16, const float (&numbers)[N]) {
+  const auto store = [&](auto zero) {
+    using T = decltype(zero);
+    Pack<T, N> rounded;
+#pragma unroll
+    for (int k = 0; k < N; ++k) rounded.v[k] = from_float<T>(numbers[k]);
+    *reinterpret_cast<Pack<T, N>*>(to) = rounded;
+  };
+  if (is_bf16)
+    store(__nv_bfloat16{});
+  else
+    store(__half{});
+}
+
 // Calls visit(p, g, slots) on every number of the block's chunk, and stores the slots and, if
-// kStores, the parameter.
+// kStores, the parameter and its copy.
 template <bool kStores, int kSlots, typename G, typename Visit>
-__device__ inline void visit_chunk(const UpdateRun<kSlots, G>& run, const Chunk& chunk, float factor, Visit visit) {
+__device__ inline void visit_chunk(const UpdateRun<kSlots, G>& run, const Chunk& chunk, const UpdateNumbers& numbers,
+                                   Visit visit) {
+  const float factor = numbers.factor ? *numbers.factor : 1.0f;
   float* const p = run.parameter + chunk.begin;
   const G* const g = run.gradient + chunk.begin;
   using Floats = Pack<float, 4>;
@@ -104,7 +125,10 @@ __device__ inline void visit_chunk(const UpdateRun<kSlots, G>& run, const Chunk&
 #pragma unroll
       for (int s = 0; s < kSlots; ++s) slots[s].v[k] = values[s];
     }
-    if constexpr (kStores) reinterpret_cast<Floats*>(p)[i] = parameters;
+    if constexpr (kStores) {
+      reinterpret_cast<Floats*>(p)[i] = parameters;
+      if (run.copy) store_copy(run.copy + chunk.begin + 4 * i, numbers.has_bf16_copies, parameters.v);
+    }
 #pragma unroll
     for (int s = 0; s < kSlots; ++s) reinterpret_cast<Floats*>(run.slots[s] + chunk.begin)[i] = slots[s];
   }
@@ -113,7 +137,10 @@ __device__ inline void visit_chunk(const UpdateRun<kSlots, G>& run, const Chunk&
     for (int s = 0; s < kSlots; ++s) values[s] = run.slots[s][chunk.begin + i];
     float parameter = p[i];
     visit(parameter, to_float(g[i]) * factor, values);
-    if constexpr (kStores) p[i] = parameter;
+    if constexpr (kStores) {
+      p[i] = parameter;
+      if (run.copy) store_copy(run.copy + chunk.begin + i, numbers.has_bf16_copies, {parameter});
+    }
     for (int s = 0; s < kSlots; ++s) run.slots[s][chunk.begin + i] = values[s];
   }
 }
@@ -129,8 +156,7 @@ __global__ void __launch_bounds__(kThreads)
   const Chunk chunk = chunk_of(table, static_cast<int>(blockIdx.x));
   const UpdateRun<Rule::kSlots, G>& run = table.runs[chunk.run];
   const Rule rule = begin_rule<Rule>(numbers, run.place);
-  visit_chunk<true>(run, chunk, numbers.factor ? *numbers.factor : 1.0f,
-                    [&rule](float& p, float g, float* slots) { rule.apply(p, g, slots); });
+  visit_chunk<true>(run, chunk, numbers, [&rule](float& p, float g, float* slots) { rule.apply(p, g, slots); });
 }
 
 // The two sums of each chunk, to sums[0] and sums[chunks].
@@ -145,7 +171,7 @@ __global__ void __launch_bounds__(kThreads)
   const UpdateRun<Rule::kSlots, G>& run = table.runs[chunk.run];
   const Rule rule = begin_rule<Rule>(numbers, -1);
   double first = 0, second = 0;
-  visit_chunk<false>(run, chunk, numbers.factor ? *numbers.factor : 1.0f,
+  visit_chunk<false>(run, chunk, numbers,
                      [&](float p, float g, float* values) { rule.visit(p, g, values, first, second); });
   first = block_sum(first, slots);
   __syncthreads();
@@ -190,7 +216,8 @@ class UpdateKernel : public Kernel {
         operands_(request.node),
         row_(static_cast<size_t>(request.node.attributes.integer("row"))),
         columns_(static_cast<size_t>(input_type(request, update::settings).shape[1])),
-        skips_decay_(request.node.attributes.flag("skips_decay")) {
+        skips_decay_(request.node.attributes.flag("skips_decay")),
+        has_bf16_copies_(operands_.has_copies() && input_type(request, operands_.copy(0)).dtype == DType::bf16) {
     if (request.node.attributes.has("places")) places_ = request.node.attributes.list("places");
     for (size_t k = 0; k < operands_.parameters(); ++k)
       counts_.push_back(
@@ -213,6 +240,7 @@ class UpdateKernel : public Kernel {
       run.gradient = static_cast<const G*>(inputs[operands_.gradient(k)]);
       for (int s = 0; s < Rule::kSlots; ++s)
         run.slots[s] = static_cast<float*>(inputs[operands_.slot(k, static_cast<size_t>(s))]);
+      run.copy = operands_.has_copies() ? static_cast<uint16_t*>(inputs[operands_.copy(k)]) : nullptr;
       run.count = counts_[k];
       run.place = places_.empty() ? -1 : static_cast<int32_t>(places_[k]);
     }
@@ -224,6 +252,7 @@ class UpdateKernel : public Kernel {
     if (numbers_.count) numbers_.count += row_;
     numbers_.norms = static_cast<const float*>(inputs[update::norms]);
     numbers_.skips_decay = skips_decay_;
+    numbers_.has_bf16_copies = has_bf16_copies_;
     sums_ = static_cast<double*>(scratch);
     out_ = outputs.empty() ? nullptr : static_cast<float*>(outputs[0]);
   }
@@ -232,7 +261,7 @@ class UpdateKernel : public Kernel {
   const cudaStream_t stream_;
   const UpdateOperands operands_;
   const size_t row_, columns_;
-  const bool skips_decay_;
+  const bool skips_decay_, has_bf16_copies_;
   std::vector<int64_t> places_, counts_;  // of each parameter: the place of its norms, its floats
   int64_t norms_ = 0;
   std::vector<UpdateTable<Rule, G>> tables_;
@@ -270,8 +299,8 @@ class NormsKernel : public UpdateKernel<Rule, G> {
   }
 };
 
-// Gradients and slots have the layout of their parameter, whatever that is. All gradients have one
-// type.
+// Gradients and slots have the layout of their parameter, whatever that is, and so has the order of
+// a copy. All gradients have one type.
 template <typename Rule, template <typename, typename> class Form>
 KernelChoice runs_choice_of(CudaDevice& device, const KernelRequest& request, std::string name) {
   KernelChoice choice;
@@ -280,7 +309,8 @@ KernelChoice runs_choice_of(CudaDevice& device, const KernelRequest& request, st
   const UpdateOperands operands(request.node);
   for (size_t k = 0; k < operands.parameters(); ++k)
     for (size_t i = operands.parameter(k); i < operands.parameter(k + 1); ++i)
-      choice.input_layouts[i] = request.input_layouts[operands.parameter(k)];
+      choice.input_layouts[i] =
+          request.input_layouts[operands.has_copies() && i == operands.copy(k) ? i : operands.parameter(k)];
   choice.output_layouts.resize(request.node.outputs.size());
   with_type(input_type(request, operands.gradient(0)).dtype, [&](auto g) {
     auto kernel = std::make_unique<Form<Rule, decltype(g)>>(device, request);

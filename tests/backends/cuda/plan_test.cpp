@@ -20,7 +20,7 @@ namespace {
 
 // Plans a whole training step of a model for cuda:0. `adjust` may change the request.
 Plan plan_of(const Model& model, DType compute, bool is_scaled = false, int64_t batch = 8, double max_gradient_norm = 0,
-             const std::function<void(CompileRequest&)>& adjust = {}) {
+             const std::function<void(CompileRequest&)>& adjust = {}, bool has_plain_state = false) {
   CompileRequest request(model.graph());
   request.local_batch = request.global_batch = batch;
   request.micro_batches = {{{0, batch}}};
@@ -41,7 +41,8 @@ Plan plan_of(const Model& model, DType compute, bool is_scaled = false, int64_t 
     StateEntry entry;
     entry.name = entry_name;
     entry.type = type;
-    entry.is_buffer = entry.is_decided = bucket < 0;
+    entry.is_buffer = bucket < 0;
+    entry.is_decided = bucket < 0 || has_plain_state;
     entry.bucket = bucket;
     entries.push_back(entry);
   };
@@ -62,8 +63,9 @@ Plan plan_of(const Model& model, DType compute, bool is_scaled = false, int64_t 
 
 // Does the same for a model of the zoo.
 Plan plan_of(const std::string& name, DType compute, bool is_scaled = false, int64_t batch = 8,
-             double max_gradient_norm = 0, const std::function<void(CompileRequest&)>& adjust = {}) {
-  return plan_of(*create_model(name, {}), compute, is_scaled, batch, max_gradient_norm, adjust);
+             double max_gradient_norm = 0, const std::function<void(CompileRequest&)>& adjust = {},
+             bool has_plain_state = false) {
+  return plan_of(*create_model(name, {}), compute, is_scaled, batch, max_gradient_norm, adjust, has_plain_state);
 }
 
 int count(const Plan& plan, const std::string& op) {
@@ -120,6 +122,44 @@ TEST(CudaPlan, GivesConvolutionsToCudnnAndLinearLayersToCublas) {
   const std::string text = print_plan(plan_of("d2l_resnet18", DType::bf16));
   EXPECT_NE(text.find("cuda:cudnn:any"), std::string::npos) << text;
   EXPECT_NE(text.find("cuda:cublaslt"), std::string::npos) << text;
+}
+
+TEST(CudaPlan, ComputesTheLastLayerOfAClassifierWithItsLoss) {
+  for (DType compute : {DType::f32, DType::bf16, DType::f16})
+    for (const char* model : {"d2l_lenet", "d2l_resnet18", "mlp"}) {
+      const Plan plan = plan_of(model, compute, compute == DType::f16);
+      EXPECT_EQ(count(plan, "linear_cross_entropy"), 1) << model;
+      EXPECT_EQ(count(plan, "cross_entropy") + count(plan, "cross_entropy_gradient"), 0) << model;
+    }
+  EXPECT_EQ(count(plan_of("resnet50", DType::bf16), "cross_entropy"), 1) << "1,000 classes are many";
+}
+
+// The launch that makes the copies is the first, so that all others are one recording.
+TEST(CudaPlan, KeepsCopiesOfParametersIfTheStepAloneChangesThem) {
+  const auto copying_steps = [](DType compute, const std::function<void(CompileRequest&)>& adjust,
+                                bool has_plain_state = false) {
+    const Plan plan = plan_of("d2l_lenet", compute, false, 8, 0, adjust, has_plain_state);
+    size_t last = 0;
+    int steps = 0;
+    for (size_t i = 0; i < plan.steps.size(); ++i)
+      if (plan.steps[i].makes_copies) {
+        ++steps;
+        last = i;
+      }
+    EXPECT_EQ(last, 0u);
+    EXPECT_EQ(plan.keeps_copies, steps > 0);
+    return steps;
+  };
+  EXPECT_EQ(copying_steps(DType::bf16, {}), 1);
+  EXPECT_EQ(copying_steps(DType::f16, {}), 1);
+  EXPECT_EQ(copying_steps(DType::f32, {}), 0);
+  EXPECT_EQ(copying_steps(DType::bf16, [](CompileRequest& r) { r.spec.shards_optimizer = true; }), 0);
+  EXPECT_EQ(copying_steps(DType::bf16, [](CompileRequest& r) { r.spec.updates_late = true; }), 0);
+  EXPECT_EQ(copying_steps(DType::bf16, [](CompileRequest& r) { r.form.part = StepForm::passes; }), 0);
+  EXPECT_EQ(copying_steps(DType::bf16, [](CompileRequest& r) { r.spec.recompute.segments = 2; }), 0);
+  EXPECT_EQ(copying_steps(DType::bf16, [](CompileRequest& r) { r.spec.fuse = false; }), 0);
+  // The update writes in the order in which parameters are stored, and convolutions read another.
+  EXPECT_EQ(copying_steps(DType::bf16, {}, true), 0);
 }
 
 // The images of d2l_resnet18 have one channel.

@@ -1,8 +1,10 @@
-// cross_entropy, label_losses, the losses of values, and their gradients; own_loss.
+// cross_entropy, label_losses, the losses of values, and their gradients; linear_cross_entropy;
+// own_loss.
 #include <algorithm>
 #include <cmath>
 
 #include "conformance/reference/reference.h"
+#include "ops/linear_cross_entropy.h"
 
 namespace troika {
 namespace {
@@ -96,6 +98,32 @@ void label_losses_gradient(const Node& node, const ReferenceInputs& in, const Re
   label_gradients(node, in, out, [&](int64_t label) { return (*in[2])[label]; });
 }
 
+void classifier_loss(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  namespace operand = linear_cross_entropy;
+  const Array &x = *in[operand::x], &weight = *in[operand::weight];
+  Array &dy = *out[operand::dy], &dx = *out[operand::dx];
+  const int64_t classes = weight.shape[0], features = weight.shape[1], rows = dy.elements() / classes;
+  Array logits(dy.shape), probabilities(dy.shape);
+  for (int64_t n = 0; n < rows; ++n)
+    for (int64_t c = 0; c < classes; ++c) {
+      double& logit = logits[n * classes + c];
+      logit = in[operand::bias] ? (*in[operand::bias])[c] : 0;
+      for (int64_t i = 0; i < features; ++i) logit += x[n * features + i] * weight[c * features + i];
+    }
+  if (out.size() > operand::y) *out[operand::y] = logits;
+  ReferenceInputs of_loss = {&logits};
+  of_loss.insert(of_loss.end(), in.begin() + operand::target, in.end());
+  cross_entropy(node, of_loss, {out[operand::sum], out[operand::correct], &probabilities});
+  of_loss[loss::x] = &probabilities;
+  cross_entropy_gradient(node, of_loss, {&dy});
+  for (int64_t n = 0; n < rows; ++n)
+    for (int64_t i = 0; i < features; ++i) {
+      const int64_t at = n * features + i;
+      if (node.attributes.flag("input_relu") && x[at] <= 0) continue;
+      for (int64_t c = 0; c < classes; ++c) dx[at] += dy[n * classes + c] * weight[c * features + i];
+    }
+}
+
 // Returns the weight of value i, which its sample's values share.
 double share_of(const ReferenceInputs& in, int64_t i) {
   const int64_t values = in[0]->elements() / in[0]->shape[0];
@@ -153,6 +181,7 @@ void add_loss_references(ReferenceTable& table) {
   table["batch_results"] = batch_results;
   table["cross_entropy"] = cross_entropy;
   table["cross_entropy_gradient"] = cross_entropy_gradient;
+  table["linear_cross_entropy"] = classifier_loss;
   table["label_losses"] = label_losses;
   table["label_losses_gradient"] = label_losses_gradient;
   table["mean_squared_error"] = value_loss<squared_error>;

@@ -124,7 +124,7 @@ class MemoryInfo(typing.NamedTuple):
     plans: int
     # Activations, their gradients and scratch, shared by all plans.
     arena_bytes: int
-    # Parameters and buffers.
+    # Parameters, buffers, and copies of parameters in 16 bits.
     parameter_bytes: int
     # Gradients of parameters; twice after sums over passes.
     gradient_bytes: int

@@ -35,7 +35,7 @@ pub struct troika_memory_info {
     pub plans: i32,
     /// Activations, their gradients and scratch, shared by all plans.
     pub arena_bytes: i64,
-    /// Parameters and buffers.
+    /// Parameters, buffers, and copies of parameters in 16 bits.
     pub parameter_bytes: i64,
     /// Gradients of parameters; twice after sums over passes.
     pub gradient_bytes: i64,

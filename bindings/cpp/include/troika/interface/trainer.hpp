@@ -18,7 +18,7 @@ struct MemoryInfo {
   std::int32_t plans = {};
   /** Activations, their gradients and scratch, shared by all plans. */
   std::int64_t arena_bytes = {};
-  /** Parameters and buffers. */
+  /** Parameters, buffers, and copies of parameters in 16 bits. */
   std::int64_t parameter_bytes = {};
   /** Gradients of parameters; twice after sums over passes. */
   std::int64_t gradient_bytes = {};

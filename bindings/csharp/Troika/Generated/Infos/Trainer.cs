@@ -25,7 +25,7 @@ namespace Troika
         /// <summary>Activations, their gradients and scratch, shared by all plans.</summary>
         public long ArenaBytes { get; }
 
-        /// <summary>Parameters and buffers.</summary>
+        /// <summary>Parameters, buffers, and copies of parameters in 16 bits.</summary>
         public long ParameterBytes { get; }
 
         /// <summary>Gradients of parameters; twice after sums over passes.</summary>
