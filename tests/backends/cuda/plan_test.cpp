@@ -110,7 +110,7 @@ TEST(CudaPlan, HasAKernelOfTheGpuForEveryLaunch) {
   for (const char* model : {"d2l_lenet", "d2l_resnet18", "d2l_resnet18_stem7", "resnet50", "mlp"})
     for (DType compute : {DType::f32, DType::bf16, DType::f16}) {
       const Plan plan = plan_of(model, compute, compute == DType::f16);
-      EXPECT_GT(plan.launches.size(), 5u);
+      EXPECT_GE(plan.launches.size(), 5u);
       for (const Launch& launch : plan.launches) {
         EXPECT_EQ(launch.kernel_name.find("cuda:"), 0u) << model << ": " << launch.op << " has " << launch.kernel_name;
         EXPECT_TRUE(launch.kernel) << model << ": " << launch.op;
