@@ -156,17 +156,19 @@ class Hardware : public BlockHardware {
       return static_cast<uint32_t>(description >> 16 & 0x3fff) * 16 * static_cast<uint32_t>(i / 64) +
              static_cast<uint32_t>(i % 64) * 2;
     };
+    // Element k of row i of an operand.
+    const auto element = [&](uint64_t description, bool is_transposed, size_t i, int k) {
+      return bf16_at(is_transposed ? row(description, k) + column(description, i)
+                                   : row(description, static_cast<int>(i)) + static_cast<uint32_t>(2 * k));
+    };
     float a[kRows][kDepth];
     std::vector<float> b(kDepth * n), d(kRows * n, 0.0f);
     for (int k = 0; k < kDepth; ++k)
-      for (size_t j = 0; j < n; ++j)
-        b[static_cast<size_t>(k) * n + j] =
-            bf16_at(first.is_transposed ? row(first.b, k) + column(first.b, j)
-                                        : row(first.b, static_cast<int>(j)) + static_cast<uint32_t>(2 * k));
+      for (size_t j = 0; j < n; ++j) b[static_cast<size_t>(k) * n + j] = element(first.b, first.transposes_b, j, k);
     for (int i = 0; i < kRows; ++i)
       for (int k = 0; k < kDepth; ++k)
         a[i][k] = first.has_fragment ? fragment_element(*product, i, k)
-                                     : bf16_at(row(first.a, k) + column(first.a, static_cast<size_t>(i)));
+                                     : element(first.a, first.transposes_a, static_cast<size_t>(i), k);
     for (size_t i = 0; i < kRows; ++i)
       for (size_t k = 0; k < kDepth; ++k)
         for (size_t j = 0; j < n; ++j) d[i * n + j] += a[i][k] * b[k * n + j];

@@ -37,8 +37,8 @@ void wait_for_products(int left);
 // memory has a description, and may be transposed.
 struct Product {
   int n = 0;
-  bool is_transposed = false;  // what is in shared memory
-  uint32_t fragment[4] = {};   // a, if it is in registers
+  bool transposes_a = false, transposes_b = false;
+  uint32_t fragment[4] = {};  // a, if it is in registers
   bool has_fragment = true;
   uint64_t a = 0, b = 0;  // descriptions
   bool adds = true;
@@ -119,16 +119,23 @@ void wgmma(Columns<kN>, float (&d)[kSize], const uint32_t (&a)[4], uint64_t b, i
   emulated_gpu::hopper::issue(
       {.n = kN, .fragment = {a[0], a[1], a[2], a[3]}, .b = b, .adds = adds != 0, .d = d + kFirst});
 }
+template <bool kTransposes, int kN, int kSize>
+void wgmma_shared(Columns<kN>, float (&d)[kSize], uint64_t a, uint64_t b, int adds) {
+  static_assert(kN / 2 <= kSize && kN % 8 == 0 && kN <= 256);
+  emulated_gpu::hopper::issue(
+      {.n = kN, .transposes_a = kTransposes, .has_fragment = false, .a = a, .b = b, .adds = adds != 0, .d = d});
+}
 template <int kN, int kSize>
 void wgmma_transposed(Columns<kN>, float (&d)[kSize], uint64_t a, uint64_t b) {
   static_assert(kN / 2 <= kSize && kN % 8 == 0 && kN <= 256);
-  emulated_gpu::hopper::issue({.n = kN, .is_transposed = true, .has_fragment = false, .a = a, .b = b, .d = d});
+  emulated_gpu::hopper::issue(
+      {.n = kN, .transposes_a = true, .transposes_b = true, .has_fragment = false, .a = a, .b = b, .d = d});
 }
 template <int kFirst, int kN, int kSize>
 void wgmma_transposed(Columns<kN>, float (&d)[kSize], const uint32_t (&a)[4], uint64_t b) {
   static_assert(kFirst + kN / 2 <= kSize && kN % 8 == 0 && kN <= 256);
   emulated_gpu::hopper::issue(
-      {.n = kN, .is_transposed = true, .fragment = {a[0], a[1], a[2], a[3]}, .b = b, .d = d + kFirst});
+      {.n = kN, .transposes_b = true, .fragment = {a[0], a[1], a[2], a[3]}, .b = b, .d = d + kFirst});
 }
 
 struct LaunchShape {

@@ -21,6 +21,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WHEELS = ROOT / "build/tools/cuda-binaries"
 HOPPER = {
+    "conv2d_1x1": "conv2d_1x1_kernel",
+    "conv2d_1x1_weight_gradient": "conv2d_1x1_weight_gradient_kernel",
     "conv2d_64": "conv2d_64_kernel",
     "conv2d_64_weight_gradient": "conv2d_64_weight_gradient_kernel",
     "conv2d_wide": "conv2d_wide_kernel",

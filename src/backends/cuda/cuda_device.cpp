@@ -156,8 +156,9 @@ int64_t CudaDevice::rows_of_sums(const Graph& graph, const Node& node) const {
   const TensorType &x = graph.type(is_gradient ? node.outputs[0] : node.inputs[product::x]),
                    &y = graph.type(is_gradient ? node.inputs[input_gradient::dy] : node.outputs[0]);
   const Convolution v = Convolution::of(node, x.shape, y.shape);
+  if (is_gradient) return hopper::input_gradient_rows_of_sums(*this, x.dtype, v);
   if (const int64_t rows = hopper::conv2d_rows_of_sums(*this, x.dtype, v)) return rows;
-  return is_gradient ? 0 : stem_rows_of_sums(*this, x.dtype, v);
+  return stem_rows_of_sums(*this, x.dtype, v);
 }
 
 bool CudaDevice::fuses_loss(const Graph& graph, const Node& linear) const {

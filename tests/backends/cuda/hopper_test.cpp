@@ -2,86 +2,45 @@
 // They run on such a GPU, and on a GPU in software.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <random>
 
-#include "backends/cuda/hopper/conv2d.h"
-#include "core/float16.h"
-#include "kernel_test.h"
+#include "hopper_case.h"
 
 namespace troika::cuda {
 namespace {
 
-std::vector<uint16_t> random_bf16(size_t count, std::mt19937_64& lot) {
-  std::vector<uint16_t> values(count);
-  std::normal_distribution<float> normal;
-  for (uint16_t& v : values) v = bf16_of_float(normal(lot));
-  return values;
-}
-
-// 3x3, stride 1, padding 1, everything channels last.
-Convolution same_size(int64_t n, int64_t channels, int64_t size) {
-  return {.n = n,
-          .c = channels,
-          .k = channels,
-          .groups = 1,
-          .x_size = {size, size},
-          .y_size = {size, size},
-          .kernel = {3, 3},
-          .stride = {1, 1},
-          .padding = {1, 1},
-          .dilation = {1, 1}};
-}
-
-// Calls f(pixel of x, tap, pixel of y), of one image, for each pair that a tap joins.
-template <typename F>
-void for_each_pair(const Convolution& v, F f) {
-  const int64_t size = v.x_size[0];
-  for (int64_t h = 0; h < size; ++h)
-    for (int64_t w = 0; w < size; ++w)
-      for (int64_t tap = 0; tap < 9; ++tap) {
-        const int64_t from_h = h + tap / 3 - 1, from_w = w + tap % 3 - 1;
-        if (from_h >= 0 && from_h < size && from_w >= 0 && from_w < size) f(from_h * size + from_w, tap, h * size + w);
-      }
-}
-
-std::vector<float> to_floats(const std::vector<uint16_t>& bits) {
-  std::vector<float> values;
-  values.reserve(bits.size());
-  for (uint16_t b : bits) values.push_back(float_of_bf16(b));
-  return values;
-}
-
 // Weights as [tap][from][to], so that the inner loop is over neighbours.
 std::vector<float> taps_of(const Convolution& v, const std::vector<uint16_t>& weights, bool for_gradient) {
-  const int64_t c = v.c;
   std::vector<float> taps(weights.size());
-  for (int64_t k = 0; k < c; ++k)
-    for (int64_t tap = 0; tap < 9; ++tap)
-      for (int64_t from = 0; from < c; ++from) {
-        const float value = float_of_bf16(weights[static_cast<size_t>((k * 9 + tap) * c + from)]);
-        taps[static_cast<size_t>((tap * c + (for_gradient ? k : from)) * c + (for_gradient ? from : k))] = value;
+  for (int64_t k = 0; k < v.k; ++k)
+    for (int64_t tap = 0; tap < v.taps(); ++tap)
+      for (int64_t c = 0; c < v.c; ++c) {
+        const int64_t to = for_gradient ? (tap * v.k + k) * v.c + c : (tap * v.c + c) * v.k + k;
+        taps[static_cast<size_t>(to)] = float_of_bf16(weights[static_cast<size_t>((k * v.taps() + tap) * v.c + c)]);
       }
   return taps;
 }
 
-std::vector<double> convolve(const Convolution& v, const std::vector<uint16_t>& x, const std::vector<uint16_t>& weights,
-                             bool for_gradient) {
-  const int64_t c = v.c, image = v.x_size[0] * v.x_size[1] * c;
-  const std::vector<float> from = to_floats(x), taps = taps_of(v, weights, for_gradient);
-  std::vector<double> y(x.size());
+// y of x or, for the gradient, dx of dy.
+std::vector<double> convolve(const Convolution& v, const std::vector<uint16_t>& in,
+                             const std::vector<uint16_t>& weights, bool for_gradient) {
+  const int64_t x_pixels = v.x_size[0] * v.x_size[1], y_pixels = v.y_size[0] * v.y_size[1];
+  const int64_t in_channels = for_gradient ? v.k : v.c, out_channels = for_gradient ? v.c : v.k;
+  const std::vector<float> from = to_floats(in), taps = taps_of(v, weights, for_gradient);
+  std::vector<double> out(static_cast<size_t>(for_gradient ? v.x_elements() : v.y_elements()));
   for (int64_t n = 0; n < v.n; ++n)
     for_each_pair(v, [&](int64_t x_pixel, int64_t tap, int64_t y_pixel) {
-      const int64_t source = for_gradient ? y_pixel : x_pixel, target = for_gradient ? x_pixel : y_pixel;
-      double* const to = y.data() + n * image + target * c;
-      for (int64_t i = 0; i < c; ++i) {
-        const double value = from[static_cast<size_t>(n * image + source * c + i)];
-        const float* const row = taps.data() + (tap * c + i) * c;
-        for (int64_t k = 0; k < c; ++k) to[k] += value * row[k];
+      const int64_t x_place = n * x_pixels + x_pixel, y_place = n * y_pixels + y_pixel;
+      const int64_t source = for_gradient ? y_place : x_place, target = for_gradient ? x_place : y_place;
+      double* const to = out.data() + target * out_channels;
+      for (int64_t i = 0; i < in_channels; ++i) {
+        const double value = from[static_cast<size_t>(source * in_channels + i)];
+        const float* const row = taps.data() + (tap * in_channels + i) * out_channels;
+        for (int64_t j = 0; j < out_channels; ++j) to[j] += value * row[j];
       }
     });
-  return y;
+  return out;
 }
 
 // Outputs in bf16 are right to half a unit of their last place and the rounding of sums in f32.
@@ -116,25 +75,14 @@ void expect_moments(const Convolution& v, const std::vector<float>& rows, const 
   }
 }
 
-struct Case {
-  int64_t n, channels, size;
-  int multiprocessors = 5;  // so few that a block has several tiles
-};
-
-std::ostream& operator<<(std::ostream& out, const Case& c) {
-  return out << c.n << "x" << c.channels << "x" << c.size << "x" << c.size << "_on_" << c.multiprocessors;
-}
-
-class HopperConv2d : public KernelTest<Case, 90, 90> {
- protected:
-  const Convolution v_ = same_size(GetParam().n, GetParam().channels, GetParam().size);
-};
+class HopperConv2d : public HopperTest {};
 
 TEST_P(HopperConv2d, EqualsPlainLoops) {
-  const auto elements = static_cast<size_t>(v_.x_elements()),
-             weight_elements = static_cast<size_t>(v_.weight_elements());
-  const auto x = random_bf16(elements, lot_), weights = random_bf16(weight_elements, lot_);
-  Memory<uint16_t> x_memory(elements, stream_), weights_memory(weight_elements, stream_), y_memory(elements, stream_);
+  ASSERT_TRUE(hopper::takes_conv2d(DType::bf16, v_));
+  const auto weight_elements = static_cast<size_t>(v_.weight_elements());
+  const auto x = random_bf16(static_cast<size_t>(v_.x_elements()), lot_), weights = random_bf16(weight_elements, lot_);
+  Memory<uint16_t> x_memory(x.size(), stream_), weights_memory(weight_elements, stream_),
+      y_memory(static_cast<size_t>(v_.y_elements()), stream_);
   x_memory.set(x);
   weights_memory.set(weights);
   const int rows = hopper::rows_of_sums(v_, GetParam().multiprocessors);
@@ -151,11 +99,35 @@ TEST_P(HopperConv2d, EqualsPlainLoops) {
   expect_rounded(found[0], convolve(v_, x, weights, false));
   EXPECT_EQ(found[0], found[1]);
   expect_moments(v_, moments.read(), found[1]);
+}
 
-  y_memory.poison();
-  hopper::conv2d_input_gradient(v_, weights_memory.get(), x_memory.get(), y_memory.get(), {}, nullptr,
-                                GetParam().multiprocessors, stream_);
-  expect_rounded(y_memory.read(), convolve(v_, x, weights, true));
+class HopperInputGradient : public HopperTest {
+ protected:
+  void SetUp() override {
+    HopperTest::SetUp();
+    ASSERT_TRUE(hopper::takes_input_gradient(DType::bf16, v_));
+  }
+  void expect_plain_gradient() {
+    const auto dy = random_bf16(static_cast<size_t>(v_.y_elements()), lot_),
+               weights = random_bf16(static_cast<size_t>(v_.weight_elements()), lot_);
+    Memory<uint16_t> dy_memory(dy.size(), stream_), weights_memory(weights.size(), stream_),
+        dx_memory(static_cast<size_t>(v_.x_elements()), stream_);
+    dy_memory.set(dy);
+    weights_memory.set(weights);
+    dx_memory.poison();
+    hopper::conv2d_input_gradient(v_, weights_memory.get(), dy_memory.get(), dx_memory.get(), {}, nullptr,
+                                  GetParam().multiprocessors, stream_);
+    expect_rounded(dx_memory.read(), convolve(v_, dy, weights, true));
+  }
+};
+
+TEST_P(HopperInputGradient, EqualsPlainLoops) { expect_plain_gradient(); }
+
+class HopperInputGradientOfStrideTwo : public HopperInputGradient {};
+
+TEST_P(HopperInputGradientOfStrideTwo, EqualsPlainLoopsAndHasNoSums) {
+  EXPECT_EQ(hopper::rows_of_gradient_sums(v_, GetParam().multiprocessors), 0);
+  expect_plain_gradient();
 }
 
 // The numbers that the ReLU's gradient takes from batch_norm2d.
@@ -189,7 +161,7 @@ void expect_relu_gradient(const Convolution& v, const Norm& norm, const std::vec
   }
 }
 
-TEST_P(HopperConv2d, TakesTheGradientOfAReluAlong) {
+TEST_P(HopperInputGradient, TakesTheGradientOfAReluAlong) {
   const auto elements = static_cast<size_t>(v_.x_elements()),
              weight_elements = static_cast<size_t>(v_.weight_elements()), channels = static_cast<size_t>(v_.c);
   std::normal_distribution<float> normal;
@@ -198,10 +170,10 @@ TEST_P(HopperConv2d, TakesTheGradientOfAReluAlong) {
     for (float& value : values) value = mean + normal(lot_) / 4;
     return values;
   };
-  const auto dy = random_bf16(elements, lot_), weights = random_bf16(weight_elements, lot_);
+  const auto dy = random_bf16(static_cast<size_t>(v_.y_elements()), lot_), weights = random_bf16(weight_elements, lot_);
   const Norm norm = {random_bf16(elements, lot_), numbers(0), numbers(1), numbers(1), numbers(0)};
-  const int rows = hopper::rows_of_sums(v_, GetParam().multiprocessors);
-  Memory<uint16_t> dy_memory(elements, stream_), weights_memory(weight_elements, stream_), dx(elements, stream_),
+  const int rows = hopper::rows_of_gradient_sums(v_, GetParam().multiprocessors);
+  Memory<uint16_t> dy_memory(dy.size(), stream_), weights_memory(weight_elements, stream_), dx(elements, stream_),
       x(elements, stream_);
   Memory<float> sums(static_cast<size_t>(rows) * (2 * channels + 1), stream_), mean(channels, stream_),
       inv_std(channels, stream_), weight(channels, stream_), bias(channels, stream_);
@@ -226,18 +198,18 @@ TEST_P(HopperConv2d, TakesTheGradientOfAReluAlong) {
 }
 
 // The same with a mask in place of the ReLU's formula, after another gradient has been added.
-TEST_P(HopperConv2d, TakesAnotherGradientAndAMaskAlong) {
+TEST_P(HopperInputGradient, TakesAnotherGradientAndAMaskAlong) {
   const auto elements = static_cast<size_t>(v_.x_elements()),
              weight_elements = static_cast<size_t>(v_.weight_elements()), channels = static_cast<size_t>(v_.c);
-  const auto dy = random_bf16(elements, lot_), weights = random_bf16(weight_elements, lot_),
+  const auto dy = random_bf16(static_cast<size_t>(v_.y_elements()), lot_), weights = random_bf16(weight_elements, lot_),
              x = random_bf16(elements, lot_), addend = random_bf16(elements, lot_);
   std::vector<uint8_t> mask(elements / 8);
   for (uint8_t& bits : mask) bits = static_cast<uint8_t>(lot_());
   std::vector<float> mean(channels);
   for (float& m : mean) m = std::normal_distribution<float>()(lot_) / 4;
-  const int rows = hopper::rows_of_sums(v_, GetParam().multiprocessors);
+  const int rows = hopper::rows_of_gradient_sums(v_, GetParam().multiprocessors);
   const size_t row_size = 2 * channels + 1;
-  Memory<uint16_t> dy_memory(elements, stream_), weights_memory(weight_elements, stream_), dx(elements, stream_),
+  Memory<uint16_t> dy_memory(dy.size(), stream_), weights_memory(weight_elements, stream_), dx(elements, stream_),
       x_memory(elements, stream_), addend_memory(elements, stream_);
   Memory<uint8_t> mask_memory(mask.size(), stream_);
   Memory<float> sums(static_cast<size_t>(rows) * row_size, stream_), mean_memory(channels, stream_);
@@ -280,91 +252,70 @@ TEST_P(HopperConv2d, TakesAnotherGradientAndAMaskAlong) {
   }
 }
 
-// dweights [k][tap][c].
-std::vector<double> weight_gradient(const Convolution& v, const std::vector<uint16_t>& x,
-                                    const std::vector<uint16_t>& dy) {
-  const int64_t c = v.c, image = v.x_size[0] * v.x_size[1] * c;
-  const std::vector<float> in = to_floats(x), gradient = to_floats(dy);
-  std::vector<double> dweights(static_cast<size_t>(v.weight_elements()));
-  for (int64_t n = 0; n < v.n; ++n)
-    for_each_pair(v, [&](int64_t x_pixel, int64_t tap, int64_t y_pixel) {
-      const float* const from = in.data() + n * image + x_pixel * c;
-      for (int64_t k = 0; k < c; ++k) {
-        const double factor = gradient[static_cast<size_t>(n * image + y_pixel * c + k)];
-        double* const to = dweights.data() + (k * 9 + tap) * c;
-        for (int64_t i = 0; i < c; ++i) to[i] += factor * from[i];
-      }
-    });
-  return dweights;
+TEST(HopperOneByOne, TakesOnlyWhatItComputes) {
+  const auto changed = [](auto change) {
+    Convolution v = one_by_one(2, 128, 256, 14, 14);
+    change(v);
+    return v;
+  };
+  const auto takes = [](const Convolution& v) {
+    return std::vector<bool>{hopper::takes_conv2d(DType::bf16, v), hopper::takes_input_gradient(DType::bf16, v),
+                             hopper::takes_weight_gradient(DType::bf16, v)};
+  };
+  const std::vector<bool> all = {true, true, true}, none = {false, false, false};
+  const Convolution plain = one_by_one(2, 128, 256, 14, 14);
+  EXPECT_EQ(takes(plain), all);
+  EXPECT_FALSE(hopper::takes_conv2d(DType::f16, plain));
+  EXPECT_EQ(takes(changed([](Convolution& v) { v.groups = 2; })), none);
+  EXPECT_EQ(takes(changed([](Convolution& v) { v.c = 96; })), none);
+  EXPECT_EQ(takes(changed([](Convolution& v) { v.k = 4096; })), none);
+  EXPECT_EQ(takes(changed([](Convolution& v) { v.y_size[0] = 13; })), none) << "rows that y does not need";
+  EXPECT_EQ(takes(changed([](Convolution& v) {
+              v.padding[0] = v.padding[1] = 1;
+              v.y_size[0] = v.y_size[1] = 16;
+            })),
+            none);
+  EXPECT_EQ(takes(one_by_one(2, 128, 256, 14, 14, 3)), none);
+  EXPECT_EQ(takes(one_by_one(2, 128, 256, 14, 14, 2)), all);
+  EXPECT_EQ(takes(one_by_one(2, 2048, 64, 14, 14)), (std::vector<bool>{false, true, true})) << "no room for weights";
+  EXPECT_EQ(takes(one_by_one(2, 128, 256, 1, 14, 2)), (std::vector<bool>{true, false, true})) << "no odd rows";
+  EXPECT_EQ(takes(one_by_one(2, 128, 256, 21, 21, 2)), (std::vector<bool>{true, true, false})) << "121 pixels";
+  EXPECT_EQ(takes(one_by_one(2, 128, 256, 23, 23, 2)), none) << "144 pixels";
 }
 
-class HopperWeightGradient : public HopperConv2d {
- protected:
-  // Returns dweights of two launches.
-  std::array<std::vector<float>, 2> compute(const std::vector<uint16_t>& x, const std::vector<uint16_t>& dy) const {
-    const int multiprocessors = GetParam().multiprocessors;
-    Memory<uint16_t> x_memory(x.size(), stream_), dy_memory(dy.size(), stream_);
-    Memory<float> dweights(static_cast<size_t>(v_.weight_elements()), stream_),
-        scratch(hopper::conv2d_weight_gradient_scratch_bytes(v_, multiprocessors) / sizeof(float), stream_);
-    Memory<unsigned> turns(2, stream_);
-    x_memory.set(x);
-    dy_memory.set(dy);
-    turns.set({0, 0});
-    std::array<std::vector<float>, 2> found;
-    for (std::vector<float>& f : found) {
-      scratch.poison();
-      dweights.poison();
-      hopper::conv2d_weight_gradient(v_, x_memory.get(), dy_memory.get(), dweights.get(), scratch.get(), turns.get(),
-                                     multiprocessors, stream_);
-      f = dweights.read();
-    }
-    return found;
-  }
-};
+const auto kSameSize = testing::Values(
+    Case{same_size(1, 64, 28)}, Case{same_size(3, 64, 28)}, Case{same_size(2, 64, 32)}, Case{same_size(1, 64, 56)},
+    Case{same_size(1, 128, 14)}, Case{same_size(9, 128, 14)}, Case{same_size(5, 256, 14)}, Case{same_size(17, 256, 7)},
+    Case{same_size(9, 512, 7)}, Case{same_size(33, 512, 4)}, Case{same_size(33, 512, 4), 40});
 
-TEST_P(HopperWeightGradient, EqualsPlainLoopsAndIsTheSameEachTime) {
-  const auto elements = static_cast<size_t>(v_.x_elements());
-  const auto x = random_bf16(elements, lot_), dy = random_bf16(elements, lot_);
-  const auto [first, second] = compute(x, dy);
-  EXPECT_EQ(first, second);
-  const std::vector<double> expected = weight_gradient(v_, x, dy);
-  double squares = 0;
-  for (double e : expected) squares += e * e;
-  const double typical = std::sqrt(squares / static_cast<double>(expected.size()));
-  for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(first[i], expected[i], 1e-4 * typical) << "element " << i;
-}
+// Weights that stay in shared memory or not, blocks of 64 to 256 output channels, one to four tiles
+// in a block, and last tiles with a few pixels.
+const auto kOneByOne = testing::Values(
+    Case{one_by_one(1, 64, 64, 3, 3)}, Case{one_by_one(5, 64, 256, 9, 9), 1}, Case{one_by_one(1, 256, 64, 17, 17), 1},
+    Case{one_by_one(2, 128, 512, 13, 13), 1}, Case{one_by_one(2, 512, 128, 14, 15), 1},
+    Case{one_by_one(2, 192, 320, 8, 9), 2}, Case{one_by_one(2, 192, 512, 10, 10), 2},
+    Case{one_by_one(1, 256, 256, 15, 15), 1}, Case{one_by_one(2, 1152, 64, 9, 9), 1},
+    Case{one_by_one(3, 1024, 128, 10, 9), 1}, Case{one_by_one(1, 128, 2048, 12, 12), 20});
 
-INSTANTIATE_TEST_SUITE_P(Sizes, HopperWeightGradient,
-                         testing::Values(Case{1, 64, 28}, Case{3, 64, 28}, Case{2, 64, 32}, Case{1, 64, 56},
-                                         Case{18, 128, 14, 8}, Case{17, 128, 14, 13}, Case{1, 256, 14},
-                                         Case{37, 256, 7}, Case{19, 256, 7, 50}, Case{3, 512, 7}, Case{69, 512, 4}),
+INSTANTIATE_TEST_SUITE_P(SameSize, HopperConv2d, kSameSize, testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(OneByOne, HopperConv2d, kOneByOne, testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(SameSize, HopperInputGradient, kSameSize, testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(OneByOne, HopperInputGradient, kOneByOne, testing::PrintToStringParamName());
+
+// Tiles of rows of several images, and of whole images.
+INSTANTIATE_TEST_SUITE_P(OneByOneOfStrideTwo, HopperConv2d,
+                         testing::Values(Case{one_by_one(3, 64, 128, 14, 14, 2), 1},
+                                         Case{one_by_one(1, 64, 128, 56, 55, 2)},
+                                         Case{one_by_one(10, 128, 192, 7, 7, 2), 3},
+                                         Case{one_by_one(9, 1024, 128, 14, 14, 2), 1}),
                          testing::PrintToStringParamName());
-
-// From 128 channels on.
-class HopperWideWeightGradient : public HopperWeightGradient {};
-
-TEST_P(HopperWideWeightGradient, HasNanOnlyInTheTapsThatReadIt) {
-  const auto elements = static_cast<size_t>(v_.x_elements());
-  auto x = random_bf16(elements, lot_);
-  const auto dy = random_bf16(elements, lot_);
-  constexpr size_t kChannel = 70;
-  x[kChannel] = 0x7fff;  // of the first pixel, which the taps of the filter's last row and column do not read
-  const std::vector<float> found = compute(x, dy)[0];
-  const auto channels = static_cast<size_t>(v_.c);
-  for (size_t i = 0; i < found.size(); ++i) {
-    const size_t tap = i / channels % 9;
-    ASSERT_EQ(std::isnan(found[i]), i % channels == kChannel && tap / 3 < 2 && tap % 3 < 2) << "element " << i;
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Sizes, HopperWideWeightGradient, testing::Values(Case{2, 256, 7}),
-                         testing::PrintToStringParamName());
-
-INSTANTIATE_TEST_SUITE_P(Sizes, HopperConv2d,
-                         testing::Values(Case{1, 64, 28}, Case{3, 64, 28}, Case{2, 64, 32}, Case{1, 64, 56},
-                                         Case{1, 128, 14}, Case{9, 128, 14}, Case{5, 256, 14}, Case{17, 256, 7},
-                                         Case{9, 512, 7}, Case{33, 512, 4}, Case{33, 512, 4, 40}),
-                         testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(
+    OneByOne, HopperInputGradientOfStrideTwo,
+    testing::Values(Case{one_by_one(3, 64, 128, 14, 14, 2), 1}, Case{one_by_one(1, 128, 64, 56, 55, 2)},
+                    Case{one_by_one(10, 256, 128, 7, 7, 2), 1}, Case{one_by_one(9, 256, 256, 8, 7, 2), 1},
+                    Case{one_by_one(9, 256, 192, 8, 7, 2), 1}, Case{one_by_one(6, 128, 512, 14, 13, 2), 1},
+                    Case{one_by_one(9, 128, 1024, 14, 14, 2), 1}),
+    testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace troika::cuda

@@ -1,6 +1,6 @@
-// 3x3 convolutions with stride 1 and padding 1 on Hopper, in bf16 with sums in f32: as many
-// channels out as in. Host functions that launch kernels on a stream; every output element is
-// written, and equal inputs make equal bits.
+// Convolutions on Hopper, in bf16 with sums in f32: filters of 3x3 with stride 1, padding 1 and as
+// many channels out as in, and filters of 1x1. Host functions that launch kernels on a stream;
+// every output element is written, and equal inputs make equal bits.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -10,8 +10,10 @@
 
 namespace troika::cuda::hopper {
 
-// Whether there are kernels for this one.
+// Whether there are kernels for this one, for its input gradient and for its weights' gradient.
 bool takes_conv2d(DType dtype, const Convolution& v);
+bool takes_input_gradient(DType dtype, const Convolution& v);
+bool takes_weight_gradient(DType dtype, const Convolution& v);
 
 // A kernel has at most one block per multiprocessor. Unless `moments` is null, each of its
 // rows_of_sums() is written: {pixels, means [k], sums of squared differences from the means [k]} of
@@ -32,15 +34,16 @@ struct NormalizedRelu {
   const void *mask = nullptr, *addend = nullptr;
 };
 
-// Unless `sums` is null, dx is the gradient before the ReLU, and each of the rows_of_sums() is
-// written to `sums`: {pixels, sums of dx [c], sums of dx (x - mean) [c]} of a part of dx, as
-// rounded.
+// Unless `sums` is null, dx is the gradient before the ReLU, and each of the
+// rows_of_gradient_sums() is written to `sums`: {pixels, sums of dx [c], sums of dx (x - mean) [c]}
+// of a part of dx, as rounded. If there are no rows, `sums` is null.
 void conv2d_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
                            const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream);
+int rows_of_gradient_sums(const Convolution& v, int multiprocessors);
 
 // The weights' gradient. `turns` has two numbers, 0 at first, that outlive the launch; no other
-// launch uses them at the same time. With 64 channels, an infinity or NaN in x may reach all taps
-// of its channel.
+// launch uses them at the same time. With 64 channels and 3x3, an infinity or NaN in x may reach
+// all taps of its channel.
 void conv2d_weight_gradient(const Convolution& v, const void* x, const void* dy, float* dweights, void* scratch,
                             unsigned* turns, int multiprocessors, cudaStream_t stream);
 size_t conv2d_weight_gradient_scratch_bytes(const Convolution& v, int multiprocessors);

@@ -186,7 +186,7 @@ void launch_weight_gradient(const Convolution& v, const void* x, const void* dy,
 
 }  // namespace
 
-size_t conv2d_64_weight_gradient_scratch_bytes(int multiprocessors) {
+size_t conv2d_64_weight_gradient_scratch_bytes(const Convolution&, int multiprocessors) {
   return static_cast<size_t>(multiprocessors) * kPartial * sizeof(float4);
 }
 

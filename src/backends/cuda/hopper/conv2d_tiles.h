@@ -1,4 +1,4 @@
-// Shared by the kernels for 3x3 convolutions: numbers of the filter, and tensors as boxes of 64
+// Shared by the kernels for convolutions: numbers of the 3x3 filter, and tensors as boxes of 64
 // channels.
 #pragma once
 

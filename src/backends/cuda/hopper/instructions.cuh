@@ -177,6 +177,14 @@ struct Columns {};
 #define P21 "%84, %85, %86, %87"
 #define P22 "%88, %89, %90, %91"
 #define P23 "%92, %93, %94, %95"
+#define P24 "%96, %97, %98, %99"
+#define P25 "%100, %101, %102, %103"
+#define P26 "%104, %105, %106, %107"
+#define P27 "%108, %109, %110, %111"
+#define P28 "%112, %113, %114, %115"
+#define P29 "%116, %117, %118, %119"
+#define P30 "%120, %121, %122, %123"
+#define P31 "%124, %125, %126, %127"
 #define D4(i) "+f"(d[kFirst + i]), "+f"(d[kFirst + i + 1]), "+f"(d[kFirst + i + 2]), "+f"(d[kFirst + i + 3])
 #define D16(i) D4(i), D4(i + 4), D4(i + 8), D4(i + 12)
 #define D32(i) D16(i), D16(i + 16)
@@ -200,16 +208,35 @@ WGMMA(120, P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7 ", " P8 ",
 WGMMA(128, P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7 ", " P8 ", " P9 ", " P10 ", " P11 ", " P12 ", " P13 ", " P14 ", " P15, ALL(D32(0), D32(32)), 64, 65, 66, 67, 68, 69)
 #undef WGMMA
 
+// wgmma_shared<kTransposes>(Columns<128>(), d, a, b, adds): the same with a in shared memory, too,
+// as [64, 16], or as [16, 64] if `kTransposes`.
+template <bool kTransposes, int kSize>
+__device__ inline void wgmma_shared(Columns<128>, float (&d)[kSize], uint64_t a, uint64_t b, int adds) {
+  constexpr int kFirst = 0;
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\n"
+               "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7 ", " P8 ", " P9 ", " P10 ", " P11 ", " P12 ", " P13 ", " P14 ", " P15 "}, %64, %65, p, 1, 1, %67, 0;\n}\n"
+               : D32(0), D32(32)
+               : "l"(a), "l"(b), "r"(adds), "n"(static_cast<int>(kTransposes)));
+}
+
 // d += a b with both in shared memory, transposed: a is stored as [16, 64], b as [16, N], of which
 // 64 columns are a block of rows.
-template <int kSize>
-__device__ inline void wgmma_transposed(Columns<192>, float (&d)[kSize], uint64_t a, uint64_t b) {
-  constexpr int kFirst = 0;
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 1, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {" P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7 ", " P8 ", " P9 ", " P10 ", " P11 ", " P12 ", " P13 ", " P14 ", " P15 ", " P16 ", " P17 ", " P18 ", " P19 ", " P20 ", " P21 ", " P22 ", " P23 "}, %96, %97, p, 1, 1, 1, 1;\n}\n"
-               : D32(0), D32(32), D32(64)
-               : "l"(a), "l"(b));
-}
+#define WGMMA_TRANSPOSED(n, places, results, a_place, b_place)                                                         \
+  template <int kSize>                                                                                                 \
+  __device__ inline void wgmma_transposed(Columns<n>, float (&d)[kSize], uint64_t a, uint64_t b) {                     \
+    constexpr int kFirst = 0;                                                                                          \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, 1, 0;\n"                                                            \
+                 "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.bf16.bf16 {" places "}, %" #a_place ", %" #b_place    \
+                 ", p, 1, 1, 1, 1;\n}\n"                                                                               \
+                 : results                                                                                             \
+                 : "l"(a), "l"(b));                                                                                    \
+  }
+WGMMA_TRANSPOSED(64, P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7, ALL(D32(0)), 32, 33)
+WGMMA_TRANSPOSED(128, P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7 ", " P8 ", " P9 ", " P10 ", " P11 ", " P12 ", " P13 ", " P14 ", " P15, ALL(D32(0), D32(32)), 64, 65)
+WGMMA_TRANSPOSED(192, P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7 ", " P8 ", " P9 ", " P10 ", " P11 ", " P12 ", " P13 ", " P14 ", " P15 ", " P16 ", " P17 ", " P18 ", " P19 ", " P20 ", " P21 ", " P22 ", " P23, ALL(D32(0), D32(32), D32(64)), 96, 97)
+WGMMA_TRANSPOSED(256, P0 ", " P1 ", " P2 ", " P3 ", " P4 ", " P5 ", " P6 ", " P7 ", " P8 ", " P9 ", " P10 ", " P11 ", " P12 ", " P13 ", " P14 ", " P15 ", " P16 ", " P17 ", " P18 ", " P19 ", " P20 ", " P21 ", " P22 ", " P23 ", " P24 ", " P25 ", " P26 ", " P27 ", " P28 ", " P29 ", " P30 ", " P31, ALL(D32(0), D32(32), D32(64), D32(96)), 128, 129)
+#undef WGMMA_TRANSPOSED
+
 // The same with a in registers, as of wgmma(), and 64 columns; the results are d[kFirst] and on.
 template <int kFirst, int kSize>
 __device__ inline void wgmma_transposed(Columns<64>, float (&d)[kSize], const uint32_t (&a)[4], uint64_t b) {
@@ -242,6 +269,14 @@ __device__ inline void wgmma_transposed(Columns<64>, float (&d)[kSize], const ui
 #undef P21
 #undef P22
 #undef P23
+#undef P24
+#undef P25
+#undef P26
+#undef P27
+#undef P28
+#undef P29
+#undef P30
+#undef P31
 #undef D4
 #undef D16
 #undef D32

@@ -7,6 +7,8 @@ std::vector<Way> conv2d_ways(const CudaDevice&, DType, const Convolution&, bool,
 
 int64_t conv2d_rows_of_sums(const CudaDevice&, DType, const Convolution&) { return 0; }
 
+int64_t input_gradient_rows_of_sums(const CudaDevice&, DType, const Convolution&) { return 0; }
+
 std::vector<Way> conv2d_input_gradient_ways(const CudaDevice&, DType, const Convolution&, bool, bool) { return {}; }
 
 std::vector<Way> conv2d_weight_gradient_ways(CudaDevice&, DType, const Convolution&, const std::string&) { return {}; }

@@ -173,12 +173,12 @@ __device__ inline void store_results(const R& results, uint32_t row, const ReluO
   if constexpr (kRider != Rider::none) sums.add(own);
 }
 
-// Two warpgroups, whose threads have numbers `g` of 0 and 1, have summed `count` columns of the
-// same 64 channels. Writes a part of a row of sums: 64 numbers to `to`, and 64 more `channels`
+// One or two warpgroups, whose threads have numbers `g` of 0 and 1, have summed `count` columns of
+// the same 64 channels. Writes a part of a row of sums: 64 numbers to `to`, and 64 more `channels`
 // numbers further on. With Rider::moments they are means and sums of squared differences from the
 // means; with a rider that needs x sums and sums of products. `shared` has room for 256 numbers;
 // `barrier` is a number of a barrier of threads.
-template <Rider kRider>
+template <Rider kRider, int kGroups = 2>
 __device__ inline void write_sums(Sums sums, int g, float* shared, int barrier, float count, float* to, int channels) {
 #pragma unroll
   for (int distance = 1; distance < 4; distance *= 2)  // four lanes have the same channels
@@ -192,10 +192,14 @@ __device__ inline void write_sums(Sums sums, int g, float* shared, int barrier, 
       shared[g * 128 + own_channel() + 8 * c] = sums.values[c];
       shared[g * 128 + 64 + own_channel() + 8 * c] = sums.products[c];
     }
-  sync_threads(barrier, 2 * kGroup);
+  sync_threads(barrier, kGroups * kGroup);
   const int channel = threadIdx.x % kGroup;
   if (g != 0 || channel >= 64) return;
-  const float sum = shared[channel] + shared[128 + channel], product = shared[64 + channel] + shared[192 + channel];
+  float sum = shared[channel], product = shared[64 + channel];
+  if (kGroups == 2) {
+    sum += shared[128 + channel];
+    product += shared[192 + channel];
+  }
   if (needs_x(kRider)) {
     to[channel] = sum;
     to[channels + channel] = product;

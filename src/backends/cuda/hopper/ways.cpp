@@ -25,9 +25,13 @@ int64_t conv2d_rows_of_sums(const CudaDevice& device, DType dtype, const Convolu
   return device.is_hopper() && takes_conv2d(dtype, v) ? rows_of_sums(v, device.multiprocessors()) : 0;
 }
 
+int64_t input_gradient_rows_of_sums(const CudaDevice& device, DType dtype, const Convolution& v) {
+  return device.is_hopper() && takes_input_gradient(dtype, v) ? rows_of_gradient_sums(v, device.multiprocessors()) : 0;
+}
+
 std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool has_sums,
                                             bool has_addend) {
-  if (!device.is_hopper() || !takes_conv2d(dtype, v)) return {};
+  if (!device.is_hopper() || !takes_input_gradient(dtype, v)) return {};
   const auto launch = [=, multiprocessors = device.multiprocessors()](void* const* t, cudaStream_t stream) {
     NormalizedRelu relu;
     if (has_sums)
@@ -46,7 +50,7 @@ std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtyp
 
 std::vector<Way> conv2d_weight_gradient_ways(CudaDevice& device, DType dtype, const Convolution& v,
                                              const std::string& what) {
-  if (!device.is_hopper() || !takes_conv2d(dtype, v)) return {};
+  if (!device.is_hopper() || !takes_weight_gradient(dtype, v)) return {};
   const int multiprocessors = device.multiprocessors();
   std::shared_ptr<Buffer> turns;
   if (!device.is_plan_only()) turns = std::make_shared<Buffer>(device.allocate(2 * sizeof(unsigned), what));

@@ -13,8 +13,9 @@ namespace troika::cuda::hopper {
 std::vector<Way> conv2d_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool has_moments,
                              const LaunchWay& finish);
 
-// The number of rows of sums of a conv2d or its input gradient; 0 if there is no such way.
+// The number of rows of sums of a conv2d, and of its input gradient; 0 if there is no such way.
 int64_t conv2d_rows_of_sums(const CudaDevice& device, DType dtype, const Convolution& v);
+int64_t input_gradient_rows_of_sums(const CudaDevice& device, DType dtype, const Convolution& v);
 
 // Tensors: weights, dy, dx, and, if `has_sums`, x, y, weight, bias, mean and inv_std of the
 // batch_norm2d, and the sums. If `has_addend`, y is the mask of the ReLU, and the addend comes
