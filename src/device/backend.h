@@ -147,6 +147,12 @@ class Device {
   virtual bool has_relu_mask([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& node) const {
     return false;
   }
+  // Whether kernels can apply this max_pool2d or avg_pool2d with windows of 2 x 2 to the result of
+  // this conv2d, and its gradient to what the conv2d's gradients read (ops/fused_pool.h).
+  virtual bool fuses_pool([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& conv2d,
+                          [[maybe_unused]] const Node& pool) const {
+    return false;
+  }
   // Whether the kernels of updates write copies of parameters (ops/update.h).
   virtual bool keeps_copies() const { return false; }
   // Whether the fastest kernel of this conv2d_weight_gradient returns 16 bits, so that its weights'

@@ -1,15 +1,41 @@
 // conv2d: 2-d convolution [n, c, h, w] x [k, c / groups, kh, kw] -> [n, k, h', w'], with optional
-// bias and fused ReLU.
+// bias, and fused ReLU and pooling.
+#include "ops/fused_pool.h"
 #include "ops/product_layer.h"
 #include "ops/window.h"
 
 namespace troika {
 namespace {
 
-// Inputs: x, weight, bias or none. Attributes: kernel, stride, padding, dilation, groups, relu, and
-// `sums` or none. Outputs: y, and, if `sums` is there, f32 [sums, 2 k + 1], whose rows are the
-// moments of parts of y as in batch_norm2d_moments: {values per channel, means [k], sums of squared
-// differences from the means [k]}.
+// Returns the size of the image that a pooled one [n, k, h, w] was made from, if `node` pools.
+Shape before_pool(const Node& node, const Shape& y) {
+  const int64_t size = fused_pool_of(node) == FusedPool::none ? 1 : kFusedPoolSize;
+  return {y[0], y[1], size * y[2], size * y[3]};
+}
+
+// Types of y and the mask, if conv2d pools its result.
+std::vector<TensorType> pooled_types(const OpInputs& in, const TensorType& y) {
+  if (in.node.attributes.has("sums")) in.fail("returns sums of its result, and pools it; needs one of the two");
+  const Shape &shape = y.shape, pooled{shape[0], shape[1], shape[2] / kFusedPoolSize, shape[3] / kFusedPoolSize};
+  if (before_pool(in.node, pooled) != shape)
+    in.fail(text("pools an image of ", shape[2], " x ", shape[3], ", needs even sizes"));
+  return {{y.dtype, pooled}, fused_pool_mask(pooled)};
+}
+
+// Throws unless there is the mask of dy, if the gradient has one.
+void check_mask(const OpInputs& in, size_t mask, const Shape& dy) {
+  if (fused_pool_of(in.node) == FusedPool::none) return;
+  const TensorType need = fused_pool_mask(dy);
+  if (in.types[mask] != need)
+    in.fail(text("has a mask of ", name_of(in.types[mask].dtype), in.shape(mask), ", need ", name_of(need.dtype),
+                 need.shape));
+}
+
+// Inputs: x, weight, bias or none. Attributes: kernel, stride, padding, dilation, groups, relu,
+// `pool` or none, and `sums` or none. Outputs: y. If `pool` is there, y is pooled, and its mask
+// follows. If `sums` is there, f32 [sums, 2 k + 1] follows, whose rows are the moments of parts of
+// y as in batch_norm2d_moments: {values per channel, means [k], sums of squared differences from
+// the means [k]}.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(3, 3);
   in.need_rank(0, 4, "[batch, channels, height, width]");
@@ -29,6 +55,7 @@ std::vector<TensorType> infer(const OpInputs& in) {
     in.fail(text("input of ", x[2], " x ", x[3], " is smaller than the kernel's ", window.kernel[0], " x ",
                  window.kernel[1], " window"));
   std::vector<TensorType> types = {{in.types[0].dtype, y}};
+  if (fused_pool_of(in.node) != FusedPool::none) return pooled_types(in, types[0]);
   if (!in.node.attributes.has("sums")) return types;
   if (in.has(product::bias) || in.node.attributes.flag("relu"))
     in.fail("returns sums of its result, and has a bias or a ReLU; needs neither");
@@ -40,7 +67,7 @@ double operations(const Shape& y, const Shape& weight) {
   return 2.0 * static_cast<double>(y.elements()) * static_cast<double>(weight.elements() / weight[0]);
 }
 
-Cost cost(const OpInputs& in) { return {operations(infer(in)[0].shape, in.shape(1))}; }
+Cost cost(const OpInputs& in) { return {operations(before_pool(in.node, infer(in)[0].shape), in.shape(1))}; }
 
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   Attributes window = node.attributes;
@@ -56,8 +83,11 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
 // of dx [c], of dx (x - mean) [c]}.
 std::vector<TensorType> infer_input_gradient(const OpInputs& in) {
   using namespace input_gradient;
-  const bool has_sums = in.node.attributes.has("sums");
-  in.need_inputs(has_sums ? addend : kInputs, has_sums ? kAllInputs : kInputs);
+  const bool has_sums = in.node.attributes.has("sums"), has_pool = fused_pool_of(in.node) != FusedPool::none;
+  if (has_sums && has_pool) in.fail("returns sums of its result, and reads a pooled gradient; needs one of the two");
+  const size_t inputs = has_pool ? pool_mask + 1 : kInputs;
+  in.need_inputs(has_sums ? addend : inputs, has_sums ? kAllInputs : inputs);
+  check_mask(in, pool_mask, in.shape(dy));
   const Shape shape(in.node.attributes.list("input_shape"));
   std::vector<TensorType> types = {{in.types[dy].dtype, shape}};
   if (!has_sums) return types;
@@ -74,18 +104,21 @@ std::vector<TensorType> infer_input_gradient(const OpInputs& in) {
   return types;
 }
 
-Cost input_gradient_cost(const OpInputs& in) { return {operations(in.shape(1), in.shape(0))}; }
+Cost input_gradient_cost(const OpInputs& in) { return {operations(before_pool(in.node, in.shape(1)), in.shape(0))}; }
 
 // The weight's gradient has dy's type if `rounded` is set.
 std::vector<TensorType> infer_weight_gradient(const OpInputs& in) {
-  in.need_inputs(2, 2);
+  using namespace weight_gradient;
+  const size_t inputs = fused_pool_of(in.node) == FusedPool::none ? kInputs : pool_mask + 1;
+  in.need_inputs(inputs, inputs);
+  check_mask(in, pool_mask, in.shape(dy));
   auto types = product_weight_gradient_types(in, Shape(in.node.attributes.list("weight_shape")));
   if (in.node.attributes.flag("rounded")) types[weight_gradient::dweight].dtype = in.types[weight_gradient::dy].dtype;
   return types;
 }
 
 Cost weight_gradient_cost(const OpInputs& in) {
-  return {operations(in.shape(1), Shape(in.node.attributes.list("weight_shape")))};
+  return {operations(before_pool(in.node, in.shape(1)), Shape(in.node.attributes.list("weight_shape")))};
 }
 
 // Groups of channels are independent, and are not cut.

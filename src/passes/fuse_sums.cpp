@@ -33,7 +33,8 @@ std::vector<ptrdiff_t> places_of_makers(const Graph& graph) {
 void fuse_moments(Graph& graph, const KernelsOfSums& kernels) {
   std::vector<Node*> makers(graph.values().size(), nullptr);  // the convolution that makes each value
   for (Node& node : graph.nodes()) {
-    if (node.op == &conv2d_op && !node.attributes.flag("relu") && node.inputs[product::bias] == kNoValue)
+    if (node.op == &conv2d_op && !node.attributes.flag("relu") && !node.attributes.has("pool") &&
+        node.inputs[product::bias] == kNoValue)
       makers[node.outputs[0]] = &node;
     if (node.op != &batch_norm2d_op || !makers[node.inputs[batch_norm2d::x]]) continue;
     Node& conv2d = *makers[node.inputs[batch_norm2d::x]];
@@ -90,7 +91,8 @@ class GradientFusion {
   // possible. Returns whether it was.
   bool fuse(Node& node, Node& forward, ValueId made, ValueId added) {
     Node* const gradient = makers_[made];
-    if (!gradient || gradient->op != &conv2d_input_gradient_op || uses_[made] != 1 || gradient->outputs.size() > 1)
+    if (!gradient || gradient->op != &conv2d_input_gradient_op || gradient->attributes.has("pool") ||
+        uses_[made] != 1 || gradient->outputs.size() > 1)
       return false;
     const bool has_addend = added != kNoValue;
     std::vector<ValueId> more = {node.inputs[norm_gradient::x],      node.inputs[norm_gradient::y],

@@ -33,9 +33,16 @@ void fuse_adds(Graph& graph);
 // Lets the gradient of a pooling apply that of the ReLU before it. To be run after autodiff.
 void fuse_relus(Graph& graph);
 
+// Lets convolutions apply the pooling of 2 x 2 pixels that follows, and their gradients the
+// gradients of the pooling and of the ReLU before it: the image before the pooling, and its
+// gradient, are never stored. To be run after autodiff and fuse_relus. `fuses` returns whether the
+// device's kernels can, for a conv2d and its max_pool2d or avg_pool2d.
+using FusesPool = std::function<bool(const Graph&, const Node& conv2d, const Node& pool)>;
+void fuse_pools(Graph& graph, const FusesPool& fuses);
+
 // Lets convolutions and their input gradients return the sums of their results that batch_norm2d
-// and its gradient need, if the device's kernel has them at once. To be run after autodiff and
-// fuse_adds.
+// and its gradient need, if the device's kernel has them at once. To be run after autodiff,
+// fuse_adds and fuse_pools.
 struct KernelsOfSums {
   // Returns the number of rows of sums of a conv2d or conv2d_input_gradient; 0: its kernel has
   // none.

@@ -299,6 +299,10 @@ void fuse_on_device(Graph& graph, const CompileRequest& r, Device& device, const
   passes.run("fuse_loss", [&](Graph& g) {
     fuse_loss(g, [&](const Graph& of, const Node& linear) { return device.fuses_loss(of, linear); });
   });
+  passes.run("fuse_pools", [&](Graph& g) {
+    fuse_pools(
+        g, [&](const Graph& of, const Node& conv2d, const Node& pool) { return device.fuses_pool(of, conv2d, pool); });
+  });
   passes.run("fuse_sums", [&](Graph& g) {
     fuse_sums(g, {.rows = [&](const Graph& of, const Node& node) { return device.rows_of_sums(of, node); },
                   .has_mask = [&](const Graph& of, const Node& node) { return device.has_relu_mask(of, node); }});

@@ -27,7 +27,7 @@ struct Trained {
   float loss = 0;
   std::map<std::string, std::vector<float>> numbers;  // of gradients and buffers
 
-  size_t launches_of(const std::string& kernel) const;  // "cuda:own:small1"
+  size_t launches_of(const std::string& kernel) const;  // "cuda:own:small2"
 };
 
 constexpr troika_device kGpu{TROIKA_DEVICE_CUDA, 0}, kCpu{TROIKA_DEVICE_CPU, 0};

@@ -40,9 +40,9 @@ TEST_F(StemProof, is_made_by_a_right_kernel) {
   const TempDirectory folder;
   const Trained measured = train(kNet, {kGpu}, folder.path().string());
   EXPECT_TRUE(measured.warnings.empty()) << measured.warnings.front();
-  EXPECT_EQ(choose("stem_mma1", folder.path()), 2) << "forward, weight gradient";
+  EXPECT_EQ(choose("stem_mma2", folder.path()), 2) << "forward, weight gradient";
   const Trained trained = train(kNet, {kGpu}, folder.path().string()), on_cpu = train(kNet, {kCpu});
-  EXPECT_EQ(trained.launches_of("cuda:own:stem_mma1"), 2u) << trained.plan;
+  EXPECT_EQ(trained.launches_of("cuda:own:stem_mma2"), 2u) << trained.plan;
   EXPECT_EQ(trained.launches_of("_merged"), 1u) << "moments come from the convolution: " << trained.plan;
   expect_same(kNet, measured, on_cpu);
   expect_same(kNet, trained, on_cpu);
@@ -52,9 +52,9 @@ TEST_F(StemProof, is_not_made_by_a_wrong_one) {
   emulated_gpu::spoil_warp_products(true);
   const Trained wrong = train(kNet, {kGpu}), on_cpu = train(kNet, {kCpu});
   expect_same(kNet, wrong, on_cpu);
-  EXPECT_EQ(wrong.launches_of("cuda:own:stem_mma1"), 0u) << wrong.plan;
-  expect_warnings(wrong, {"conv2d 'stem' on cuda:0: the kernel stem_mma1 is not used: its result differs by ",
-                          "conv2d_weight_gradient 'stem' on cuda:0: the kernel stem_mma1 is not used: "});
+  EXPECT_EQ(wrong.launches_of("cuda:own:stem_mma2"), 0u) << wrong.plan;
+  expect_warnings(wrong, {"conv2d 'stem' on cuda:0: the kernel stem_mma2 is not used: its result differs by ",
+                          "conv2d_weight_gradient 'stem' on cuda:0: the kernel stem_mma2 is not used: "});
 }
 
 }  // namespace

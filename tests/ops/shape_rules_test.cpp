@@ -82,6 +82,52 @@ TEST(Conv2dShape, RefusesAnImageSmallerThanTheWindow) {
                  infer("conv2d", {f32({2, 3, 2, 9}), f32({4, 3, 3, 3}), std::nullopt}, conv({3, 3})));
 }
 
+// The attributes of a convolution that pools, or of its gradient.
+Attributes pooled(Attributes attributes) {
+  attributes.set("pool", int64_t{1});
+  return attributes;
+}
+
+TEST(Conv2dShape, HalvesItsResultIfItPools) {
+  Graph g("g");
+  std::vector<ValueId> inputs = {g.add_value("", f32({2, 3, 8, 6}), Role::input),
+                                 g.add_value("", f32({5, 3, 3, 3}), Role::input), kNoValue};
+  const auto outputs = append_node(g, op_named("conv2d"), "stem", inputs, pooled(conv({3, 3}, {1, 1}, {1, 1})));
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_EQ(g.type(outputs[0]), f32({2, 5, 4, 3}));
+  EXPECT_EQ(g.type(outputs[1]), (TensorType{DType::u8, {2, 5, 4, 3}}));
+  EXPECT_EQ(cost_of(g, g.nodes()[0]).operations, 2.0 * 2 * 5 * 8 * 6 * 27) << "of the whole result";
+}
+
+TEST(Conv2dShape, RefusesToPoolOddSizesOrBesideSums) {
+  const std::vector<std::optional<TensorType>> types = {f32({2, 3, 9, 6}), f32({5, 3, 3, 3}), std::nullopt};
+  EXPECT_REFUSED("conv2d 'stem': pools an image of 9 x 6, needs even sizes",
+                 infer("conv2d", types, pooled(conv({3, 3}, {1, 1}, {1, 1}))));
+  Attributes both = pooled(conv({3, 3}, {1, 1}, {1, 1}));
+  both.set("sums", int64_t{4});
+  EXPECT_REFUSED("conv2d 'stem': returns sums of its result, and pools it; needs one of the two",
+                 infer("conv2d", types, both));
+}
+
+TEST(Conv2dShape, NeedsTheMaskOfAPooledGradient) {
+  const TensorType x = f32({2, 3, 8, 6}), weight = f32({5, 3, 3, 3}), dy = f32({2, 5, 4, 3}),
+                   mask{DType::u8, {2, 5, 4, 3}}, wrong{DType::u8, {2, 5, 8, 6}};
+  Attributes of_x = pooled(conv({3, 3}, {1, 1}, {1, 1})), of_weight = of_x;
+  of_x.set("input_shape", List{2, 3, 8, 6});
+  of_weight.set("weight_shape", List{5, 3, 3, 3});
+  of_weight.set("bias", int64_t{0});
+  EXPECT_EQ(infer("conv2d_input_gradient", {weight, dy, mask}, of_x)[0], x);
+  EXPECT_EQ(infer("conv2d_weight_gradient", {x, dy, mask}, of_weight)[0], weight);
+  for (const auto& [op, first, attributes] :
+       {std::tuple{"conv2d_input_gradient", weight, of_x}, std::tuple{"conv2d_weight_gradient", x, of_weight}}) {
+    EXPECT_REFUSED("has a mask of u8[2, 5, 8, 6], need u8[2, 5, 4, 3]", infer(op, {first, dy, wrong}, attributes));
+    EXPECT_REFUSED("", infer(op, {first, dy}, attributes));
+  }
+  of_x.set("sums", int64_t{4});
+  EXPECT_REFUSED("returns sums of its result, and reads a pooled gradient; needs one of the two",
+                 infer("conv2d_input_gradient", {weight, dy, mask}, of_x));
+}
+
 TEST(Conv2dShape, RefusesSettingsThatMakeNoWindow) {
   const auto types = std::vector<std::optional<TensorType>>{f32({2, 3, 8, 8}), f32({4, 3, 1, 1}), std::nullopt};
   EXPECT_REFUSED("conv2d 'stem': kernel is 0 x 1, needs 1 to 1048576", infer("conv2d", types, conv({0, 1})));

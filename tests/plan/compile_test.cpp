@@ -10,6 +10,7 @@
 #include "models/layers.h"
 #include "models/zoo.h"
 #include "passes/graph_text.h"
+#include "plan/fake_device.h"
 
 namespace troika {
 namespace {
@@ -204,10 +205,7 @@ TEST(BuildGraph, DumpsTheGraphBehindThePassThatIsAskedFor) {
   EXPECT_EQ(dumped, print_graph(graph)) << "nothing follows that changes the graph";
 }
 
-TEST(Compile, MakesAPlanForACpuDevice) {
-  const auto device = BackendRegistry::create()->open({DeviceKind::cpu, 0}, {});
-  device->enter_thread();
-  const Lenet lenet(Mode::train, 2, 4, 2);
+StateTable state_of(const Lenet& lenet) {
   std::vector<StateEntry> entries;
   for (size_t b = 0; b < lenet.request.buckets.size(); ++b)
     for (const std::string& name : lenet.request.buckets[b].parameters) {
@@ -217,7 +215,14 @@ TEST(Compile, MakesAPlanForACpuDevice) {
       entry.bucket = static_cast<int>(b);
       entries.push_back(entry);
     }
-  StateTable state(std::move(entries), {});
+  return StateTable(std::move(entries), {});
+}
+
+TEST(Compile, MakesAPlanForACpuDevice) {
+  const auto device = BackendRegistry::create()->open({DeviceKind::cpu, 0}, {});
+  device->enter_thread();
+  const Lenet lenet(Mode::train, 2, 4, 2);
+  StateTable state = state_of(lenet);
   const Plan plan = compile(lenet.request, *device, state, Log());
   EXPECT_EQ(plan.name, "train batch 2 of 4 on cpu:0");
   EXPECT_TRUE(state.is_placed());
@@ -230,6 +235,29 @@ TEST(Compile, MakesAPlanForACpuDevice) {
       for (const Location& l : *locations) {
         EXPECT_LE(l.offset + l.bytes, l.segment == Segment::arena ? plan.arena_bytes : state.segment_bytes(l.segment));
       }
+}
+
+// A device whose kernels pool, or do not.
+class PoolingDevice : public FakeDevice {
+ public:
+  explicit PoolingDevice(bool pools) : pools_(pools) {}
+  bool fuses_pool(const Graph&, const Node&, const Node&) const override { return pools_; }
+
+ private:
+  const bool pools_;
+};
+
+TEST(Compile, PoolsInConvolutionsOnADeviceThatCan) {
+  const auto launches = [](Mode mode, bool pools, bool fuses) {
+    Lenet lenet(mode, 2, 2, 1);
+    lenet.request.spec.fuse = fuses;
+    PoolingDevice device(pools);
+    StateTable state = state_of(lenet);
+    return compile(lenet.request, device, state, Log()).launches.size();
+  };
+  EXPECT_EQ(launches(Mode::train, true, true) + 4, launches(Mode::train, false, true)) << "two layers";
+  EXPECT_EQ(launches(Mode::train, true, false), launches(Mode::train, false, false));
+  EXPECT_EQ(launches(Mode::evaluate, true, true), launches(Mode::evaluate, false, true));
 }
 
 }  // namespace

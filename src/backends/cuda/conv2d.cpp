@@ -10,6 +10,7 @@
 #include "backends/cuda/fastest_choice.h"
 #include "backends/cuda/hopper/ways.h"
 #include "backends/cuda/plan_cache.h"
+#include "backends/cuda/pooled_ways.h"
 #include "backends/cuda/rounded_gradient.h"
 #include "backends/cuda/small_ways.h"
 #include "backends/cuda/stem_conv2d.h"
@@ -87,9 +88,11 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
     return nhwc_choice(request, text("cuda:own:", stem_kernel_name(dtype, v)), std::move(kernel));
   }
 
-  // Tensors: x, weights, y, and the bias or the moments if there are some. Scratch comes last.
-  const bool has_moments = request.node.outputs.size() > 1;
+  // Tensors: x, weights, y, the bias or the moments if there are some, and the mask of a pooling.
+  // Scratch comes last.
   constexpr size_t kMore = 3;
+  const PooledWays pooled(dtype, v, fused_pool_of(request.node), bias ? kMore + 1 : kMore);
+  const bool has_moments = request.node.outputs.size() > 1 && !pooled;
   std::optional<Moments> moments;
   if (has_moments) moments.emplace(device, request.node, y, 0, output_type(request, 1).shape[0]);
   const auto add_bias = [=](void* const* t, cudaStream_t stream) {
@@ -108,37 +111,43 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
   const size_t moment_bytes = moments ? moments->scratch_bytes() : 0;
   std::vector<Way> ways;
   if (is_stem(v)) {
-    ways = stem_ways(device, dtype, v, bias, relu, has_moments ? LaunchWay{finish} : LaunchWay{}, moment_bytes);
+    ways = stem_ways(device, dtype, v, bias, relu, has_moments ? LaunchWay{finish} : LaunchWay{}, moment_bytes, pooled);
   } else if (has_graph(v)) {
     Way plain{.name = "", .describe = forward_graph(v, dtype, false), .scratch_bytes = moment_bytes};
     if (bias || relu || has_moments) plain.launch = finish;
-    ways.push_back(plain);
+    ways.push_back(pooled.forward(plain, relu));
     // cuDNN's own ReLU would turn NaN into 0 and hide that training failed.
     if (bias && !relu && dtype != DType::f32)
-      ways.push_back({.name = "bias", .describe = forward_graph(v, dtype, true)});
+      ways.push_back(pooled.forward({.name = "bias", .describe = forward_graph(v, dtype, true)}, relu));
   }
   const std::vector<Way> on_hopper = hopper::conv2d_ways(device, dtype, v, has_moments, add_bias);
   const bool may_be_small = on_hopper.empty() && !has_moments && allows_tensor_cores(request, dtype);
-  append(ways, may_be_small ? small_conv2d_ways(device, dtype, v, bias, relu) : on_hopper);
-  ways.push_back({.name = "direct",
-                  .describe = {},
-                  .launch = direct,
-                  .scratch_bytes = moment_bytes,
-                  .is_last_resort = is_stem(v) || is_last_resort(v)});
+  append(ways, may_be_small ? small_conv2d_ways(device, dtype, v, bias, relu, pooled) : on_hopper);
+  ways.push_back(pooled.forward({.name = "direct",
+                                 .describe = {},
+                                 .launch = direct,
+                                 .scratch_bytes = moment_bytes,
+                                 .is_last_resort = is_stem(v) || is_last_resort(v)},
+                                relu));
 
   Problem problem = problem_of(device, request, v, dtype);
   problem.text += text(bias ? ", bias" : "", relu ? ", relu" : "", has_moments ? ", sums" : "");
+  pooled.add_to(problem);
   const Node& node = request.node;
-  problem.tensors = types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], node.inputs[2],
-                                       has_moments ? node.outputs[1] : kNoValue});
+  const ValueId second_output = has_moments || pooled ? node.outputs[1] : kNoValue;
+  problem.tensors = types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], node.inputs[2], second_output});
+  pooled.add_mask_to(problem, bias);
   if (has_moments)
     problem.outputs.push_back({kMore, [=](const auto& found, const auto& expected) {
                                  return difference_of_moments(found, expected, static_cast<size_t>(v.k));
                                }});
-  return fastest_choice(device, request, problem, ways, nhwc_choice,
-                        [=](const Arguments& a, cudaStream_t) -> std::array<void*, kMore + 1> {
-                          return {a.inputs[0], a.inputs[1], a.outputs[0], has_moments ? a.outputs[1] : a.inputs[2]};
-                        });
+  return fastest_choice(device, request, problem, ways, nhwc_choice, [=](const Arguments& a, cudaStream_t) {
+    std::array<void*, kMore + 2> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
+    auto* more = &tensors[kMore];
+    if (bias) *more++ = a.inputs[2];
+    if (second_output != kNoValue) *more = a.outputs[1];
+    return tensors;
+  });
 }
 
 KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelRequest& request) {
@@ -148,9 +157,10 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
 
   // Tensors: weights, dy, dx. If sums are asked for, x, y or the mask, weight, bias, mean and
   // inv_std of the batch_norm2d follow, then the addend if there is one, and the sums. Scratch
-  // comes last.
+  // comes last. If dy is pooled, its mask follows dx, and there are no sums.
   const Node& node = request.node;
   const bool has_sums = node.outputs.size() > 1, has_addend = has_input(request, input_gradient::addend);
+  const PooledWays pooled(dtype, v, fused_pool_of(node), 3);
   constexpr size_t kAddend = 9;
   const size_t sums_place = has_addend ? kAddend + 1 : kAddend;
   std::optional<GradientSums> sums;
@@ -175,19 +185,20 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
   if (has_graph(v)) {
     Way plain{.name = "", .describe = input_gradient_graph(v, dtype), .scratch_bytes = sums_bytes};
     if (has_sums) plain.launch = add_sums;
-    ways.push_back(plain);
+    ways.push_back(pooled.backward(plain));
   }
   const std::vector<Way> on_hopper = hopper::conv2d_input_gradient_ways(device, dtype, v, has_sums, has_addend);
   const bool may_be_small = on_hopper.empty() && !has_sums && allows_tensor_cores(request, dtype);
-  append(ways, may_be_small ? small_input_gradient_ways(device, dtype, v) : on_hopper);
-  ways.push_back({.name = "direct",
-                  .describe = {},
-                  .launch = direct,
-                  .scratch_bytes = sums_bytes,
-                  .is_last_resort = is_last_resort(v)});
+  append(ways, may_be_small ? small_input_gradient_ways(device, dtype, v, pooled) : on_hopper);
+  ways.push_back(pooled.backward({.name = "direct",
+                                  .describe = {},
+                                  .launch = direct,
+                                  .scratch_bytes = sums_bytes,
+                                  .is_last_resort = is_last_resort(v)}));
 
   Problem problem = problem_of(device, request, v, dtype);
   if (has_sums) problem.text += has_addend ? ", added, sums" : ", sums";
+  pooled.add_to(problem);
   std::vector<ValueId> values = {node.inputs[0], node.inputs[1], node.outputs[0]};
   values.insert(values.end(), node.inputs.begin() + input_gradient::kInputs, node.inputs.end());
   if (has_sums) values.push_back(node.outputs[1]);
@@ -221,8 +232,8 @@ KernelChoice select_conv_transpose2d(CudaDevice& device, const KernelRequest& re
 namespace {
 
 // A weight gradient's problem and ways. Tensors: x, dy, dweights in f32, and the bias's gradient if
-// there is one. Scratch comes last: a way's own, then that of the bias's sums. If `is_rounded`, the
-// third one has x's type.
+// there is one, and the mask if dy is pooled. Scratch comes last: a way's own, then that of the
+// bias's sums. If `is_rounded`, the third one has x's type.
 struct WeightGradient {
   Problem problem;
   std::vector<Way> ways;
@@ -234,30 +245,34 @@ WeightGradient weight_gradient_of(CudaDevice& device, const KernelRequest& reque
   const DType dtype = input_type(request, weight_gradient::x).dtype;
   const bool bias = node.outputs.size() > 1;
   const int64_t elements = v.weight_elements();
-  const size_t scratch_place = bias ? 4 : 3, sums_bytes = bias ? sum_rows_scratch_bytes(dtype, v.pixels(), v.k) : 0;
+  const size_t mask_place = bias ? 4 : 3, sums_bytes = bias ? sum_rows_scratch_bytes(dtype, v.pixels(), v.k) : 0;
+  const PooledWays pooled(dtype, v, fused_pool_of(node), mask_place);
+  const size_t scratch_place = pooled ? mask_place + 1 : mask_place;
   WeightGradient made;
   auto& [problem, ways] = made;
   problem = problem_of(device, request, v, dtype);
   problem.tensors =
-      types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], bias ? node.outputs[1] : kNoValue});
+      types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], bias ? node.outputs[1] : kNoValue,
+                         pooled ? node.inputs[weight_gradient::pool_mask] : kNoValue});
+  pooled.add_to(problem);
   problem.tensors[weight_gradient::kInputs].dtype = is_rounded ? dtype : DType::f32;
   if (bias) problem.outputs.push_back({.place = 3});
-  // Lets a way compute the bias's gradient too, after its own work, which has the scratch at place
-  // 3.
-  const auto with_bias = [=](Way way) {
-    if (!bias) return way;
+  // Lets a way read a whole dy, and compute the bias's gradient too, after its own work, which has
+  // the scratch at place 3.
+  const auto completed = [=](Way way) {
+    if (!bias && !way.launch) return pooled.backward(way);
     const size_t own_bytes = (way.scratch_bytes + 15) / 16 * 16;
     way.launch = [=, launch = std::move(way.launch)](void* const* t, cudaStream_t stream) {
       auto* const scratch = own_bytes + sums_bytes > 0 ? static_cast<std::byte*>(t[scratch_place]) : nullptr;
       if (launch) launch(std::array<void*, 4>{t[0], t[1], t[2], scratch}.data(), stream);
-      sum_rows(dtype, t[1], static_cast<float*>(t[3]), v.pixels(), v.k, scratch + own_bytes, stream);
+      if (bias) sum_rows(dtype, t[1], static_cast<float*>(t[3]), v.pixels(), v.k, scratch + own_bytes, stream);
     };
     way.scratch_bytes = own_bytes + sums_bytes;
-    return way;
+    return pooled.backward(way);
   };
   if (is_rounded) {
     problem.text += ", rounded";
-    ways.push_back(with_bias({.name = "", .describe = weight_gradient_graph(v, dtype, dtype, 3)}));
+    ways.push_back(completed({.name = "", .describe = weight_gradient_graph(v, dtype, dtype, 3)}));
     return made;
   }
   const auto convert = [=](void* const* t, cudaStream_t stream) {
@@ -267,25 +282,25 @@ WeightGradient weight_gradient_of(CudaDevice& device, const KernelRequest& reque
     direct_conv2d_weight_gradient(dtype, v, t[0], t[1], static_cast<float*>(t[2]), stream);
   };
   if (has_graph(v)) {
-    ways.push_back(with_bias({.name = "", .describe = weight_gradient_graph(v, dtype, DType::f32, 3)}));
+    ways.push_back(completed({.name = "", .describe = weight_gradient_graph(v, dtype, DType::f32, 3)}));
     constexpr double kHandicap = 1.25;
     if (dtype != DType::f32)
       ways.push_back(
-          with_bias({.name = kRounded,
+          completed({.name = kRounded,
                      .describe = weight_gradient_graph(v, dtype, dtype, static_cast<int64_t>(scratch_place) + 1),
                      .launch = convert,
                      .scratch_bytes = static_cast<size_t>(elements) * size_of(dtype),
                      .handicap = kHandicap}));
   }
   const std::vector<Way> on_hopper = hopper::conv2d_weight_gradient_ways(device, dtype, v, problem.what);
-  for (const Way& way : on_hopper) ways.push_back(with_bias(way));
+  for (const Way& way : on_hopper) ways.push_back(completed(way));
   if (on_hopper.empty() && problem.tensor_cores) {
-    const std::vector<Way> small = small_weight_gradient_ways(device, dtype, v, bias);
+    const std::vector<Way> small = small_weight_gradient_ways(device, dtype, v, bias, pooled);
     if (bias && !small.empty()) problem.text += ", bias";  // else the bias does not decide
     append(ways, small);
   }
   ways.push_back(
-      with_bias({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort_for_weights(v)}));
+      completed({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort_for_weights(v)}));
   return made;
 }
 
@@ -295,7 +310,9 @@ bool rounds_weight_gradient(CudaDevice& device, const Graph& graph, const Node& 
   const KernelRequest request{graph, node, {}};
   const TensorType &x = input_type(request, weight_gradient::x), &dy = input_type(request, weight_gradient::dy);
   const Convolution v = Convolution::of(node, x.shape, dy.shape);
-  if (device.is_plan_only() || x.dtype == DType::f32 || is_stem(v) || !has_graph(v)) return false;
+  if (device.is_plan_only() || x.dtype == DType::f32 || is_stem(v) || !has_graph(v) ||
+      fused_pool_of(node) != FusedPool::none)
+    return false;
   const WeightGradient wide = weight_gradient_of(device, request, v, false),
                        rounded = weight_gradient_of(device, request, v, true);
   auto chosen = FastestWay::remembered(device, wide.problem, wide.ways);
@@ -332,9 +349,7 @@ KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelReque
   const auto [problem, ways] =
       weight_gradient_of(device, request, v, output_type(request, weight_gradient::dweight).dtype != DType::f32);
   return fastest_choice(device, request, problem, ways, nhwc_choice,
-                        [=](const Arguments& a, cudaStream_t) -> std::array<void*, 4> {
-                          return {a.inputs[0], a.inputs[1], a.outputs[0], bias ? a.outputs[1] : nullptr};
-                        });
+                        [](const Arguments& a, cudaStream_t) { return weight_gradient_tensors(a); });
 }
 
 }  // namespace troika::cuda

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "ops/fused_pool.h"
 #include "ops/window.h"
 
 namespace troika::cuda {
@@ -16,14 +17,16 @@ struct Convolution {
   int64_t x_size[2], y_size[2];  // height, width
   int64_t kernel[2], stride[2], padding[2], dilation[2];
 
+  // If the node pools y, `y` is the pooled shape, and y_size that before.
   static Convolution of(const Node& node, const Shape& x, const Shape& y) {
     const Window w = Window::of(node);
+    const int64_t size = fused_pool_of(node) == FusedPool::none ? 1 : kFusedPoolSize;
     return {.n = x[0],
             .c = x[1],
             .k = y[1],
             .groups = node.attributes.integer("groups"),
             .x_size = {x[2], x[3]},
-            .y_size = {y[2], y[3]},
+            .y_size = {size * y[2], size * y[3]},
             .kernel = {w.kernel[0], w.kernel[1]},
             .stride = {w.stride[0], w.stride[1]},
             .padding = {w.padding[0], w.padding[1]},

@@ -10,6 +10,9 @@
 #include "backends/cuda/plan_cache.h"
 #include "backends/cuda/ranged_kernel.h"
 #include "backends/cuda/rounded_gradient.h"
+#include "backends/cuda/small_ways.h"
+#include "backends/cuda/stem_conv2d.h"
+#include "backends/cuda/stem_mma.h"
 #include "backends/cuda/stem_ways.h"
 #include "backends/kernel_list.h"
 #include "core/text.h"
@@ -170,6 +173,14 @@ bool CudaDevice::fuses_loss(const Graph& graph, const Node& linear) const {
 bool CudaDevice::has_relu_mask(const Graph& graph, const Node& node) const {
   const TensorType& x = graph.type(node.inputs[batch_norm2d::x]);
   return size_of(x.dtype) == 2 && x.shape[1] % 8 == 0;
+}
+
+bool CudaDevice::fuses_pool(const Graph& graph, const Node& conv2d, const Node&) const {
+  const TensorType &x = graph.type(conv2d.inputs[product::x]), &y = graph.type(conv2d.outputs[product::y]);
+  if (!has_own_kernels_ || (x.dtype == DType::f32 && !conv2d.attributes.flag("tf32"))) return false;
+  const Convolution v = Convolution::of(conv2d, x.shape, y.shape);
+  if (is_stem(v)) return takes_stem_mma(x.dtype, v);
+  return !hopper::conv2d_rows_of_sums(*this, x.dtype, v) && has_small_ways(*this, x.dtype, v);
 }
 
 bool CudaDevice::rounds_gradient(const Graph& graph, const Node& node, std::vector<LogLine>& notes) {

@@ -11,6 +11,10 @@
 #include "backends/cuda/philox.cuh"
 
 namespace troika::cuda {
+
+// Next to those of elements.cuh: a declaration in an inner namespace would hide them.
+__device__ inline float to_float(uint8_t v) { return v; }
+
 namespace {
 
 constexpr int kMostBlocks = 128;
@@ -29,6 +33,13 @@ __global__ void noise_kernel(T* to, int64_t n, uint64_t seed, float size) {
     const uint4 bits = philox(seed, static_cast<uint64_t>(i), 0);
     to[i] = from_float<T>(size * (static_cast<float>(bits.x >> 8) * kStep - 1));
   }
+}
+
+template <typename T>
+__global__ void whole_numbers_kernel(T* to, int64_t n, uint64_t seed, float offset) {
+  wait_for_kernels_before();
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += int64_t{gridDim.x} * blockDim.x)
+    to[i] = from_float<T>(static_cast<float>(philox(seed, static_cast<uint64_t>(i), 0).x % 3) - 1 + offset);
 }
 
 // Bytes of any bits.
@@ -67,17 +78,29 @@ void fill_with_noise(const TensorType& type, void* to, uint64_t seed, cudaStream
   });
 }
 
+void fill_with_whole_numbers(const TensorType& type, void* to, uint64_t seed, cudaStream_t stream, float offset) {
+  const int64_t n = type.shape.elements();
+  with_type(type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    whole_numbers_kernel<T><<<blocks_for(n), kThreads, 0, stream>>>(static_cast<T*>(to), n, seed, offset);
+  });
+}
+
 size_t difference_scratch_bytes() { return kMostTerms * sizeof(Term); }
 
 Difference difference_of(const TensorType& type, const void* found, const void* expected, void* scratch,
                          cudaStream_t stream) {
   const int64_t n = type.shape.elements();
   const unsigned blocks = blocks_for(n, kThreads, kMostBlocks);
-  with_type(type.dtype, [&](auto zero) {
+  const auto launch = [&](auto zero) {
     using T = decltype(zero);
     difference_kernel<T><<<blocks, kThreads, 0, stream>>>(static_cast<const T*>(found), static_cast<const T*>(expected),
                                                           n, static_cast<Term*>(scratch));
-  });
+  };
+  if (type.dtype == DType::u8)
+    launch(uint8_t{});
+  else
+    with_type(type.dtype, launch);
   check_launch(cudaGetLastError());
   std::vector<Term> terms(size_t{blocks} * kThreads);
   check_launch(cudaMemcpyAsync(terms.data(), scratch, terms.size() * sizeof(Term), cudaMemcpyDeviceToHost, stream));

@@ -13,6 +13,9 @@ namespace troika::cuda {
 // Numbers from -size to size by Philox, or bytes of any bits; the same for the same seed.
 void fill_with_noise(const TensorType& type, void* to, uint64_t seed, cudaStream_t stream, float size = 1);
 
+// -1, 0 and 1, each plus `offset`: sums of their products are exact, and many are equal.
+void fill_with_whole_numbers(const TensorType& type, void* to, uint64_t seed, cudaStream_t stream, float offset = 0);
+
 struct Difference {
   double norm = 0, expected_norm = 0;        // 2-norms of the difference, and of what is expected
   double largest = 0, expected_largest = 0;  // absolute values
@@ -26,7 +29,8 @@ struct Difference {
   }
 };
 
-// Waits for the stream. Numbers that are not finite count as infinitely different.
+// Tensors may be of bytes. Waits for the stream. Numbers that are not finite count as infinitely
+// different.
 Difference difference_of(const TensorType& type, const void* found, const void* expected, void* scratch,
                          cudaStream_t stream);
 size_t difference_scratch_bytes();

@@ -169,10 +169,14 @@ class Bench {
     return results;
   }
 
+  // Returns numbers of f32, or bytes.
   std::vector<float> read(const Buffer& from, const TensorType& type) const {
     std::vector<float> values(static_cast<size_t>(type.shape.elements()));
-    check_launch(cudaMemcpyAsync(values.data(), from.get(), type.bytes(), cudaMemcpyDeviceToHost, device_.stream()));
+    std::vector<uint8_t> bytes(type.dtype == DType::u8 ? values.size() : 0);
+    void* const to = bytes.empty() ? static_cast<void*>(values.data()) : bytes.data();
+    check_launch(cudaMemcpyAsync(to, from.get(), type.bytes(), cudaMemcpyDeviceToHost, device_.stream()));
     check_launch(cudaStreamSynchronize(device_.stream()));
+    std::copy(bytes.begin(), bytes.end(), values.begin());
     return values;
   }
 
@@ -346,7 +350,8 @@ std::string FastestWay::kernel_name() const {
 }
 
 size_t FastestWay::scratch_bytes() const {
-  return (plan_ ? aligned(plan_->workspace_bytes()) : 0) + aligned(way_.scratch_bytes);
+  return (plan_ ? aligned(plan_->workspace_bytes()) : 0) + aligned(way_.scratch_bytes) +
+         (way_.stand_in ? aligned(way_.stand_in->bytes) : 0);
 }
 
 void FastestWay::run(std::span<void* const> tensors, void* scratch, cudaStream_t stream) {
@@ -355,12 +360,22 @@ void FastestWay::run(std::span<void* const> tensors, void* scratch, cudaStream_t
   launch(scratch, stream);
 }
 
+// Scratch has the graph's workspace, the way's own and the image.
 void FastestWay::launch(void* scratch, cudaStream_t stream) {
   const size_t own = tensors_.size();
-  if (way_.scratch_bytes)
-    tensors_.push_back(static_cast<std::byte*>(scratch) + (plan_ ? aligned(plan_->workspace_bytes()) : 0));
+  auto* next = static_cast<std::byte*>(scratch) + (plan_ ? aligned(plan_->workspace_bytes()) : 0);
+  if (way_.scratch_bytes) tensors_.push_back(next);
+  void* image = next + aligned(way_.scratch_bytes);
+  if (way_.stand_in) {
+    if (way_.stand_in->before) way_.stand_in->before(tensors_.data(), image, stream);
+    std::swap(tensors_[way_.stand_in->place], image);
+  }
   if (plan_) plan_->run(tensors_, scratch);
   if (way_.launch) way_.launch(tensors_.data(), stream);
+  if (way_.stand_in) {
+    std::swap(tensors_[way_.stand_in->place], image);
+    if (way_.stand_in->after) way_.stand_in->after(tensors_.data(), image, stream);
+  }
   tensors_.resize(own);
 }
 

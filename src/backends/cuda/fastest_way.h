@@ -11,6 +11,16 @@ namespace troika::cuda {
 // Launches kernels of a way.
 using LaunchWay = std::function<void(void* const* tensors, cudaStream_t)>;
 
+// An image that a way's kernels have in place of one of the problem's tensors, which has another
+// size.
+struct StandIn {
+  using Copy = std::function<void(void* const* tensors, void* image, cudaStream_t)>;
+  size_t place;      // of the tensor
+  size_t bytes;      // of the image
+  Copy before = {};  // makes the image from the tensors; empty: the way writes the image
+  Copy after = {};   // makes tensors from the image; empty: none
+};
+
 // cuDNN's graph, other kernels, or the one and then the others.
 struct Way {
   std::string name;          // unlike that of the problem's other ways; empty: cuDNN's plain way
@@ -23,13 +33,14 @@ struct Way {
   bool must_prove = false;
   bool is_last_resort = false;  // tried only if no way before it runs
   const char* maker = "own";    // of the kernels that `launch` launches, if there is no graph
+  std::optional<StandIn> stand_in = {};
 };
 
 // A tensor that a way writes, and how its result is judged.
 struct Output {
   size_t place;  // among the problem's tensors
-  // Returns how the result differs from the expected one; empty: only by rounding. None: the norms
-  // of difference.h decide.
+  // Returns how the result differs from the expected one; empty: only by rounding. Both are of f32,
+  // or of bytes, as numbers. None: the norms of difference.h decide.
   std::function<std::string(const std::vector<float>& found, const std::vector<float>& expected)> compare = {};
 };
 

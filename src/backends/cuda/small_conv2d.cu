@@ -13,6 +13,10 @@
 //
 // In TF32 a chunk has 4 channels, and the depth of a product is 8. No instruction loads a
 // transposed fragment of 32 bits: its numbers are loaded one by one.
+//
+// If the result is to be pooled, pixels are numbered window by window. The four pixels of a window
+// are rows of one product, whose lanes are 4 apart, and swap their numbers. If dy is pooled, a
+// block makes the whole dy as it loads it.
 #include "backends/cuda/small_conv2d.h"
 
 #include <algorithm>
@@ -25,7 +29,8 @@ namespace troika::cuda {
 namespace {
 
 struct SmallConv2d {
-  HeldImage x;  // or dy
+  HeldImage x;          // or dy
+  HeldWindows windows;  // of dy, if it is pooled
   HeldRows weights;
   PixelNumbers y;  // or dx
   ImageShares shares;
@@ -75,8 +80,8 @@ __device__ inline void find_steps(const SmallConv2d& s, int first_pixel, int las
   begin = 0;
   end = s.steps;
   if (s.y.of_image.divide(last_pixel) != image) return;
-  const int first_row = s.y.of_row.divide(first_pixel - first_of_image);
-  const int last_row = s.y.of_row.divide(last_pixel - first_of_image);
+  const int first_row = s.y.place(first_pixel - first_of_image).row;
+  const int last_row = s.y.place(last_pixel - first_of_image).row;
   const int chunks_of_row = s.kernel[1] * s.x.chunks;
   begin = max(0, s.x.before[0] - last_row) * chunks_of_row / 2;
   end = (min(s.kernel[0], s.x.before[0] + s.x.size[0] - first_row) * chunks_of_row + 1) / 2;
@@ -200,11 +205,42 @@ struct WarpResult {
         }
     }
   }
+
+  // The same of a pooled y, and its mask: the first window's. A lane has two channels of a pixel of
+  // two windows, and gets a channel of all pixels of a window.
+  __device__ void store_pooled(const SmallConv2d& s, T* y, const float* bias, bool relu, FusedPool kind, uint8_t* mask,
+                               int group, int pixels) const {
+    const int lane = threadIdx.x % 32, turn = lane / 4 % kWindowPixels;  // of its window's lanes
+#pragma unroll
+    for (int n = 0; n < kN; ++n) {
+      const int channel = n * kTileColumns + lane % 4 * 2 + turn % 2;
+      const bool is_there = channel < s.channels;
+      const float own_bias = bias && is_there ? bias[channel] : 0;
+#pragma unroll
+      for (int m = 0; m < kM; ++m) {
+        float window[kWindowPixels] = {d[m][n][0], d[m][n][1], d[m][n][2], d[m][n][3]};
+        transpose<4>(window, static_cast<unsigned>(turn));
+#pragma unroll
+        for (float& pixel : window) {
+          pixel += own_bias;
+          if (relu && pixel < 0) pixel = 0;  // no comparison with NaN holds
+          pixel = to_float(from_float<T>(pixel));
+        }
+        const int first = (group * kM + m) * kTileRows + turn / 2 * 8 + lane / 16 * kWindowPixels;
+        if (!is_there || first >= pixels) continue;
+        const PooledWindow pooled(window, kind, relu);
+        const int64_t place = int64_t{first / kWindowPixels} * s.channels + channel;
+        y[place] = from_float<T>(pooled.value);
+        mask[place] = static_cast<uint8_t>(pooled.mask);
+      }
+    }
+  }
 };
 
+// y is pooled, or x is, if `pooling` is there: the result of a forward convolution, or dy.
 template <typename T, int kM, int kN, bool kMirrored>
 __global__ void __launch_bounds__(kSmallThreads, 1)
-    small_conv2d_kernel(const T* x, const T* weights, const float* bias, bool relu, T* y,
+    small_conv2d_kernel(const T* x, const T* weights, const float* bias, bool relu, T* y, Pooling pooling,
                         const __grid_constant__ SmallConv2d s) {
   wait_for_kernels_before();
   using Result = WarpResult<T, kM, kN, kMirrored>;
@@ -220,15 +256,20 @@ __global__ void __launch_bounds__(kSmallThreads, 1)
   const int at_once = s.shares.images_at_once, image_pixels = s.y.of_image.by();
   const int end = min(static_cast<int>(blockIdx.x + 1) * s.shares.images_of_block, s.shares.images);
   const auto load = [&](int first, int stage) {
-    for (int i = 0; i < at_once && first + i < end; ++i)
-      s.x.load(stages + stage * s.stage_bytes + i * s.x.bytes, x + (first + i) * s.x.elements, true);
+    for (int i = 0; i < at_once && first + i < end; ++i) {
+      uint8_t* const to = stages + stage * s.stage_bytes + i * s.x.bytes;
+      if (kMirrored && pooling)
+        s.windows.load(s.x.first_pixel(to), x, pooling, first + i, true);
+      else
+        s.x.load(to, x + (first + i) * s.x.elements, true);
+    }
   };
   const int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / 32, 0);  // known to be the same in a warp
   const uint32_t weight_address = shared_address(memory), stage_address = shared_address(stages);
   for_each_stage(s.shares, load, [&](int first, int stage) {
     const int pixels = min(at_once, end - first) * image_pixels;
     const int groups = parts_of(pixels, kM * kTileRows);
-    T* const to = y + int64_t{first} * image_pixels * s.channels;
+    const int64_t place = int64_t{first} * image_pixels * s.channels;
     const uint32_t images = stage_address + static_cast<uint32_t>(stage * s.stage_bytes);
     for (int base = 0; base < s.groups * s.splits; base += kSmallWarps) {  // once, if there are splits
       const int group = (base + warp) % s.groups, split = (base + warp) / s.groups;
@@ -243,7 +284,12 @@ __global__ void __launch_bounds__(kSmallThreads, 1)
         if (is_mine && split == 0)
           for (int i = 1; i < s.splits; ++i) result.add(own + (i - 1) * split_numbers);
       }
-      if (is_mine && split == 0) result.store(s, to, bias, relu, group, pixels);
+      if (!is_mine || split > 0) continue;
+      if (!kMirrored && pooling)
+        result.store_pooled(s, y + place / kWindowPixels, bias, relu, pooling.kind,
+                            pooling.mask + place / kWindowPixels, group, pixels);
+      else
+        result.store(s, y + place, bias, relu, group, pixels);
     }
   });
 }
@@ -274,8 +320,8 @@ void choose_groups(SmallConv2d& s, int pixels, int columns, int64_t left) {
   }
 }
 
-// Plans y from x, or dx from dy.
-SmallConv2d plan(DType dtype, const Convolution& v, bool is_gradient, const SmallConv2dLimits& limits) {
+// Plans y from x, or dx from dy. `is_pooled`: y is to be pooled, or dy is.
+SmallConv2d plan(DType dtype, const Convolution& v, bool is_gradient, bool is_pooled, const SmallConv2dLimits& limits) {
   SmallConv2d s;
   const int element_bytes = static_cast<int>(size_of(dtype));
   const auto &in = is_gradient ? v.y_size : v.x_size, &out = is_gradient ? v.x_size : v.y_size;
@@ -287,7 +333,8 @@ SmallConv2d plan(DType dtype, const Convolution& v, bool is_gradient, const Smal
     before[i] = static_cast<int>(is_gradient ? v.kernel[i] - 1 - v.padding[i] : v.padding[i]);
   }
   s.x = HeldImage(in, out, v.kernel, before, in_channels, element_bytes, false);
-  s.y = PixelNumbers(out);
+  if (is_gradient && is_pooled) s.windows = HeldWindows(in, in_channels, element_bytes, s.x.row_bytes, s.x.pixel_bytes);
+  s.y = PixelNumbers(out, !is_gradient && is_pooled);
   s.chunks = taps * s.x.chunks;
   s.steps = parts_of(s.chunks, 2);
 
@@ -313,7 +360,7 @@ SmallConv2d plan(DType dtype, const Convolution& v, bool is_gradient, const Smal
 
 template <bool kMirrored>
 void launch(DType dtype, const SmallConv2d& s, const void* x, const void* weights, const float* bias, bool relu,
-            void* y, cudaStream_t stream) {
+            void* y, const Pooling& pooling, cudaStream_t stream) {
   with_type(dtype, [&](auto zero) {
     using T = decltype(zero);
     with_tiles(parts_of(s.channels, kTileColumns), [&](auto columns) {
@@ -322,7 +369,7 @@ void launch(DType dtype, const SmallConv2d& s, const void* x, const void* weight
       const auto run = [&](auto kernel) {
         launch_with_shared(kernel, dim3(static_cast<unsigned>(s.shares.blocks())), kSmallThreads, s.shared_bytes(),
                            stream, static_cast<const T*>(x), static_cast<const T*>(weights), bias, relu,
-                           static_cast<T*>(y), s);
+                           static_cast<T*>(y), pooling, s);
       };
       if (s.tiles_each == kChoices.few)
         run(small_conv2d_kernel<T, kChoices.few, kN, kMirrored>);
@@ -339,21 +386,21 @@ bool fits(const SmallConv2d& s, const SmallConv2dLimits& limits) {
 }  // namespace
 
 bool takes_small_conv2d(DType dtype, const Convolution& v, const SmallConv2dLimits& limits) {
-  return is_small(dtype, v) && fits(plan(dtype, v, false, limits), limits);
+  return is_small(dtype, v) && fits(plan(dtype, v, false, false, limits), limits);
 }
 
 bool takes_small_input_gradient(DType dtype, const Convolution& v, const SmallConv2dLimits& limits) {
-  return is_small(dtype, v) && fits(plan(dtype, v, true, limits), limits);
+  return is_small(dtype, v) && fits(plan(dtype, v, true, false, limits), limits);
 }
 
 void small_conv2d(DType dtype, const Convolution& v, const void* x, const void* weights, const float* bias, bool relu,
-                  void* y, const SmallConv2dLimits& limits, cudaStream_t stream) {
-  launch<false>(dtype, plan(dtype, v, false, limits), x, weights, bias, relu, y, stream);
+                  void* y, const Pooling& pooling, const SmallConv2dLimits& limits, cudaStream_t stream) {
+  launch<false>(dtype, plan(dtype, v, false, bool{pooling}, limits), x, weights, bias, relu, y, pooling, stream);
 }
 
-void small_input_gradient(DType dtype, const Convolution& v, const void* weights, const void* dy, void* dx,
-                          const SmallConv2dLimits& limits, cudaStream_t stream) {
-  launch<true>(dtype, plan(dtype, v, true, limits), dy, weights, nullptr, false, dx, stream);
+void small_input_gradient(DType dtype, const Convolution& v, const void* weights, const void* dy,
+                          const Pooling& pooling, void* dx, const SmallConv2dLimits& limits, cudaStream_t stream) {
+  launch<true>(dtype, plan(dtype, v, true, bool{pooling}, limits), dy, weights, nullptr, false, dx, pooling, stream);
 }
 
 }  // namespace troika::cuda

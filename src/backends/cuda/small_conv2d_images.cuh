@@ -7,6 +7,7 @@
 #include "backends/cuda/convolution.h"
 #include "backends/cuda/divisor.cuh"
 #include "backends/cuda/elements.cuh"
+#include "backends/cuda/fused_pool.cuh"
 #include "backends/cuda/matrix_instructions.cuh"
 
 namespace troika::cuda {
@@ -72,6 +73,67 @@ struct HeldRows {
   }
 };
 
+// Windows [rows, columns, channels] of 2 x 2 pixels, whose gradient is pooled in global memory. In
+// shared memory each pixel has its own.
+struct HeldWindows {
+  int rows = 0, columns = 0, row_bytes = 0, column_bytes = 0;  // bytes from one pixel to the next in shared memory
+  int unit_bytes = 0;                                          // that a thread has at once: 16, 8, 4 or 2
+  Divisor units, columns_of_row;
+
+  HeldWindows() = default;
+  // size: of the whole image.
+  HeldWindows(const int64_t (&size)[2], int channels, int element_bytes, int row_bytes, int column_bytes)
+      : rows(static_cast<int>(size[0] / kFusedPoolSize)),
+        columns(static_cast<int>(size[1] / kFusedPoolSize)),
+        row_bytes(row_bytes),
+        column_bytes(column_bytes),
+        columns_of_row(columns) {
+    const HeldRows pooled(rows, columns, channels, element_bytes, 0, 0);
+    unit_bytes = pooled.unit_bytes;
+    units = pooled.units;
+  }
+
+  // Stores the pixels of image `image`, or zeros if not `is_there`.
+  template <typename T>
+  __device__ void load(uint8_t* to, const T* dy, const Pooling& pooling, int64_t image, bool is_there) const {
+    constexpr int kBytes = static_cast<int>(sizeof(T));
+    switch (unit_bytes / kBytes) {
+      case 8: return load_units<T, 8>(to, dy, pooling, image, is_there);
+      case 4: return load_units<T, 4>(to, dy, pooling, image, is_there);
+      case 2: return load_units<T, 2>(to, dy, pooling, image, is_there);
+      default: return load_units<T, 1>(to, dy, pooling, image, is_there);
+    }
+  }
+
+ private:
+  template <typename T, int kElements>
+  __device__ void load_units(uint8_t* to, const T* dy, const Pooling& pooling, int64_t image, bool is_there) const {
+    using Unit = Pack<T, kElements>;
+    using Masks = Pack<uint8_t, kElements>;
+    const int units_of_window = units.by(), count = rows * columns * units_of_window;
+    const Unit* const from = reinterpret_cast<const Unit*>(dy) + image * count;
+    const Masks* const masks = reinterpret_cast<const Masks*>(pooling.mask) + image * count;
+#pragma unroll 2
+    for (int i = threadIdx.x; i < count; i += kSmallThreads) {
+      const int window = units.divide(i), row = columns_of_row.divide(window);
+      uint8_t* const place = to + kFusedPoolSize * (row * row_bytes + (window - row * columns) * column_bytes) +
+                             (i - window * units_of_window) * sizeof(Unit);
+      Unit unit = {};
+      Masks mask = {};
+      if (is_there) unit = from[i], mask = masks[i];
+#pragma unroll
+      for (int pixel = 0; pixel < kWindowPixels; ++pixel) {
+        Unit gradient;
+#pragma unroll
+        for (int e = 0; e < kElements; ++e)
+          gradient.v[e] = from_float<T>(pixel_gradient(to_float(unit.v[e]), mask.v[e], pixel, pooling.kind));
+        *reinterpret_cast<Unit*>(place + pixel / kFusedPoolSize * row_bytes + pixel % kFusedPoolSize * column_bytes) =
+            gradient;
+      }
+    }
+  }
+};
+
 // An image with zeros around it: pixel (h, w) is at (h + before[0], w + before[1]).
 struct HeldImage {
   HeldRows pixels;
@@ -96,25 +158,41 @@ struct HeldImage {
     pixels = HeldRows(size[0], size[1], channels, element_bytes, row_bytes, pixel_bytes);
   }
 
+  __device__ uint8_t* first_pixel(uint8_t* to) const { return to + before[0] * row_bytes + before[1] * pixel_bytes; }
   __device__ void load(uint8_t* to, const void* from, bool is_there) const {
-    pixels.load(to + before[0] * row_bytes + before[1] * pixel_bytes, from, is_there);
+    pixels.load(first_pixel(to), from, is_there);
   }
 };
 
-// Pixels of images of the same size, by number.
+// Pixels of images of the same size, by number: row by row, or, if they are to be pooled, window of
+// 2 x 2 by window.
 struct PixelNumbers {
-  int columns = 0;
-  Divisor of_image, of_row;
+  bool by_windows = false;
+  Divisor of_image, of_row;  // of_row: of pixels, or of windows
 
   PixelNumbers() = default;
-  explicit PixelNumbers(const int64_t (&size)[2])
-      : columns(static_cast<int>(size[1])), of_image(static_cast<int>(size[0] * size[1])), of_row(columns) {}
+  PixelNumbers(const int64_t (&size)[2], bool by_windows)
+      : by_windows(by_windows),
+        of_image(static_cast<int>(size[0] * size[1])),
+        of_row(static_cast<int>(by_windows ? size[1] / kFusedPoolSize : size[1])) {}
+
+  struct Place {
+    int row, column;
+  };
+  // The place of a pixel of an image in it.
+  __device__ Place place(int pixel) const {
+    const int cell = by_windows ? pixel / kWindowPixels : pixel, row = of_row.divide(cell);
+    const int column = cell - row * of_row.by();
+    if (!by_windows) return {row, column};
+    return {row * kFusedPoolSize + pixel % kWindowPixels / kFusedPoolSize,
+            column * kFusedPoolSize + pixel % kFusedPoolSize};
+  }
 
   // The first byte of the window of a pixel, among images that follow each other.
   __device__ int window(int pixel, const HeldImage& x) const {
-    const int image = of_image.divide(pixel), left = pixel - image * of_image.by();
-    const int row = of_row.divide(left);
-    return image * x.bytes + row * x.row_bytes + (left - row * columns) * x.pixel_bytes;
+    const int image = of_image.divide(pixel);
+    const Place p = place(pixel - image * of_image.by());
+    return image * x.bytes + p.row * x.row_bytes + p.column * x.pixel_bytes;
   }
 };
 

@@ -5,6 +5,8 @@
 // columns are 8 output channels, and its depth 16 pixels: both operands are transposed fragments.
 // In TF32 a chunk has 4 channels and the depth is 8, and numbers are loaded one by one.
 //
+// If dy is pooled, a block makes the whole dy as it loads it.
+//
 // A block takes whole images, and its warps share the chunks: their sums stay in registers over all
 // images of the block. If there are more chunks than registers, several blocks share them. A second
 // launch adds up the sums of blocks of images, in their order.
@@ -24,7 +26,8 @@ constexpr int kMostTiles = kSmallWarps * kM;
 
 struct SmallWeightGradient {
   HeldImage x;
-  HeldRows dy;  // an image is one row
+  HeldRows dy;          // an image is one row
+  HeldWindows windows;  // of dy, if it is pooled
   PixelNumbers y;
   ImageShares shares;
   int k = 0, c = 0, kernel[2] = {};
@@ -69,8 +72,8 @@ struct BiasSums {
 
 template <typename T, int kN>
 __global__ void __launch_bounds__(kSmallThreads, 1)
-    small_weight_gradient_kernel(const T* x, const T* dy, float* weight_sums, float* bias_sums, int64_t numbers,
-                                 const __grid_constant__ SmallWeightGradient s) {
+    small_weight_gradient_kernel(const T* x, const T* dy, Pooling pooling, float* weight_sums, float* bias_sums,
+                                 int64_t numbers, const __grid_constant__ SmallWeightGradient s) {
   wait_for_kernels_before();
   constexpr bool kLoadsNumbers = sizeof(T) == 4;
   constexpr int kChunks = kTileRows / kChunkChannels<T>;  // of a tile of rows
@@ -91,7 +94,11 @@ __global__ void __launch_bounds__(kSmallThreads, 1)
       const bool is_there = first + i < end;
       const int64_t image = is_there ? first + i : first;
       s.x.load(to + i * s.x.bytes, x + image * s.x.elements, is_there);
-      s.dy.load(to + s.x_bytes + i * image_pixels * s.dy.column_bytes, dy + image * image_pixels * s.k, is_there);
+      uint8_t* const dy_to = to + s.x_bytes + i * image_pixels * s.dy.column_bytes;
+      if (pooling)
+        s.windows.load(dy_to, dy, pooling, image, is_there);
+      else
+        s.dy.load(dy_to, dy + image * image_pixels * s.k, is_there);
     }
   };
 
@@ -203,7 +210,7 @@ __global__ void __launch_bounds__(kSmallThreads, 1)
   if (has_bias) bias.store(reinterpret_cast<float*>(memory), pairs, bias_sums + blockIdx.x * numbers, s.k);
 }
 
-SmallWeightGradient plan(DType dtype, const Convolution& v, const SmallConv2dLimits& limits) {
+SmallWeightGradient plan(DType dtype, const Convolution& v, bool is_pooled, const SmallConv2dLimits& limits) {
   SmallWeightGradient s;
   const int element_bytes = static_cast<int>(size_of(dtype)), channels_of_chunk = kChunkBytes / element_bytes;
   const int depth = 2 * channels_of_chunk;
@@ -216,10 +223,12 @@ SmallWeightGradient plan(DType dtype, const Convolution& v, const SmallConv2dLim
     before[i] = static_cast<int>(v.padding[i]);
   }
   s.x = HeldImage(v.x_size, v.y_size, v.kernel, before, s.c, element_bytes, loads_numbers);
-  s.y = PixelNumbers(v.y_size);
+  s.y = PixelNumbers(v.y_size, false);
   const int pixels = static_cast<int>(v.y_size[0] * v.y_size[1]);
   const int pixel_bytes = chunks_apart(parts_of(s.k, channels_of_chunk), loads_numbers) * kChunkBytes;
   s.dy = HeldRows(1, pixels, s.k, element_bytes, 0, pixel_bytes);
+  if (is_pooled)
+    s.windows = HeldWindows(v.y_size, s.k, element_bytes, static_cast<int>(v.y_size[1]) * pixel_bytes, pixel_bytes);
   s.chunks = static_cast<int>(v.taps()) * s.x.chunks;
   s.tiles = parts_of(s.chunks, kTileRows / channels_of_chunk);
   const int parts = parts_of(s.tiles, kMostTiles);
@@ -245,13 +254,14 @@ int64_t numbers_of(const Convolution& v, bool bias) { return v.weight_elements()
 
 bool takes_small_weight_gradient(DType dtype, const Convolution& v, const SmallConv2dLimits& limits) {
   if (!is_small(dtype, v)) return false;
-  const SmallWeightGradient s = plan(dtype, v, limits);
+  const SmallWeightGradient s = plan(dtype, v, false, limits);
   return s.shares.images_at_once > 0 && s.shared_bytes() <= limits.shared_bytes;
 }
 
-void small_weight_gradient(DType dtype, const Convolution& v, const void* x, const void* dy, float* dweights,
-                           float* dbias, void* scratch, const SmallConv2dLimits& limits, cudaStream_t stream) {
-  const SmallWeightGradient s = plan(dtype, v, limits);
+void small_weight_gradient(DType dtype, const Convolution& v, const void* x, const void* dy, const Pooling& pooling,
+                           float* dweights, float* dbias, void* scratch, const SmallConv2dLimits& limits,
+                           cudaStream_t stream) {
+  const SmallWeightGradient s = plan(dtype, v, bool{pooling}, limits);
   const int blocks = s.shares.blocks();
   const int64_t numbers = numbers_of(v, dbias);
   float *weight_sums = dweights, *bias_sums = dbias;
@@ -264,8 +274,8 @@ void small_weight_gradient(DType dtype, const Convolution& v, const void* x, con
     with_tiles(parts_of(s.k, kTileColumns), [&](auto columns) {
       const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(s.parts()));
       launch_with_shared(small_weight_gradient_kernel<T, decltype(columns)::value>, grid, kSmallThreads,
-                         s.shared_bytes(), stream, static_cast<const T*>(x), static_cast<const T*>(dy), weight_sums,
-                         bias_sums, numbers, s);
+                         s.shared_bytes(), stream, static_cast<const T*>(x), static_cast<const T*>(dy), pooling,
+                         weight_sums, bias_sums, numbers, s);
     });
   });
   if (blocks == 1) return;
@@ -275,7 +285,7 @@ void small_weight_gradient(DType dtype, const Convolution& v, const void* x, con
 
 size_t small_weight_gradient_scratch_bytes(DType dtype, const Convolution& v, bool bias,
                                            const SmallConv2dLimits& limits) {
-  const int blocks = plan(dtype, v, limits).shares.blocks();
+  const int blocks = plan(dtype, v, false, limits).shares.blocks();
   return blocks > 1 ? static_cast<size_t>(blocks * numbers_of(v, bias)) * sizeof(float) : 0;
 }
 

@@ -10,6 +10,10 @@
 // way that the lane has the 8 channels from 8 (l % 4) on, which are 16 bytes. So four lanes write
 // 64 neighbouring bytes at once.
 //
+// If y is to be pooled, pixels are numbered window by window. The four pixels of a window are rows
+// of one product, whose lanes are 4 apart. They swap numbers, so that each gets two of the 8
+// channels of all four pixels.
+//
 // Moments: a thread sums differences from the first value of its warp, and their squares. These are
 // small, however large the mean is. Warps are then merged in f64 (Chan, Golub and LeVeque 1979).
 #include "backends/cuda/stem_mma.h"
@@ -116,12 +120,16 @@ __device__ inline void write_moments(WarpMoments<kGroups>& own, int count, int c
   means_to[k + channel] = static_cast<float>(square);
 }
 
+// The end of a kernel's work.
+enum class Ending { plain, moments, pool };
+
 // Grid: parts of the pixels, kGroups groups of channels.
-template <typename T, int kGroups, int kSlices, bool kMoments>
+template <typename T, int kGroups, int kSlices, Ending kEnding>
 __global__ void __launch_bounds__(kThreads, kSlices < (kIsTf32<T> ? 2 : 8) ? 2 : 1)
     stem_mma_kernel(const Bits<T>* x, const Bits<T>* weights, const float* bias, bool relu, Bits<T>* y, float* moments,
-                    unsigned pixels_of_block, StemWindows s) {
+                    Pooling pooling, unsigned pixels_of_block, StemWindows s) {
   wait_for_kernels_before();
+  constexpr bool kMoments = kEnding == Ending::moments, kPools = kEnding == Ending::pool;
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int own_row = lane / 4, own_column = lane % 4;
   const int first_channel = static_cast<int>(blockIdx.y) * kGroups * kGroup;
@@ -180,7 +188,7 @@ __global__ void __launch_bounds__(kThreads, kSlices < (kIsTf32<T> ? 2 : 8) ? 2 :
   const unsigned begin = blockIdx.x * pixels_of_block, end = min(begin + pixels_of_block, s.pixels);
   for (unsigned first = begin + static_cast<unsigned>(warp) * kTilePixels; first < end; first += kWarps * kTilePixels) {
     const unsigned pixels[2] = {first + static_cast<unsigned>(own_row), first + static_cast<unsigned>(own_row) + 8};
-    const StemWindows::Window windows[2] = {s.window(pixels[0], end), s.window(pixels[1], end)};
+    const StemWindows::Window windows[2] = {s.window<kPools>(pixels[0], end), s.window<kPools>(pixels[1], end)};
     Bits<T>* const rows[2] = {own_y + int64_t{pixels[0]} * s.k, own_y + int64_t{pixels[1]} * s.k};
     uint32_t a[kSlices][kWords<T>][4];  // TF32: of the first two taps, and of the others
 #pragma unroll
@@ -241,6 +249,30 @@ __global__ void __launch_bounds__(kThreads, kSlices < (kIsTf32<T> ? 2 : 8) ? 2 :
               sums.center[group][2 * p + 1] = __shfl_sync(0xffffffffu, values.y, own_column);
             }
         }
+        if constexpr (kPools) {
+          const int turn = own_row % kWindowPixels, own = channel + 2 * turn;
+          float pooled[2][kWindowPixels];  // of two channels
+          if constexpr (kIsTf32<T>) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+#pragma unroll
+              for (int p = 0; p < 4; ++p) pooled[i][p] = __uint_as_float(words[2 * p + i]);
+              transpose<4>(pooled[i], static_cast<unsigned>(turn));
+            }
+          } else {
+            transpose<4>(words, static_cast<unsigned>(turn));
+#pragma unroll
+            for (int p = 0; p < 4; ++p) {
+              const float2 values = unpack<T>(words[p]);
+              pooled[0][p] = values.x, pooled[1][p] = values.y;
+            }
+          }
+          if (pixels[r] >= end || own >= s.k) continue;
+          store_windows(reinterpret_cast<T*>(y), pooling.mask, int64_t{pixels[r] / kWindowPixels} * s.k + own,
+                        PooledWindow(pooled[0], pooling.kind, relu), PooledWindow(pooled[1], pooling.kind, relu),
+                        own + 1 < s.k, s.k % 2 == 0);
+          continue;
+        }
         if (pixels[r] >= end) continue;
         Bits<T>* const to = rows[r] + group * kGroup;
         if (!is_wide)
@@ -291,21 +323,24 @@ bool takes_stem_mma(DType dtype, const Convolution& v) {
 }
 
 void stem_mma_conv2d(DType dtype, const Convolution& v, const void* x, const void* weights, const float* bias,
-                     bool relu, void* y, float* moments, int multiprocessors, cudaStream_t stream) {
+                     bool relu, void* y, float* moments, const Pooling& pooling, int multiprocessors,
+                     cudaStream_t stream) {
   const StemShares shares(v, multiprocessors);
-  const StemWindows windows(v);
+  const StemWindows windows(v, bool{pooling});
   with_type(dtype, [&](auto zero) {
     using T = decltype(zero);
     with_sizes(v, [&]<int kGroups, int kSlices>() {
       const dim3 grid(shares.blocks, static_cast<unsigned>((v.k + kGroups * kGroup - 1) / (kGroups * kGroup)));
       const auto run = [&](auto kernel) {
         kernel<<<grid, kThreads, 0, stream>>>(static_cast<const Bits<T>*>(x), static_cast<const Bits<T>*>(weights),
-                                              bias, relu, static_cast<Bits<T>*>(y), moments, shares.pixels, windows);
+                                              bias, relu, static_cast<Bits<T>*>(y), moments, pooling, shares.pixels,
+                                              windows);
       };
       if constexpr (!kIsTf32<T>)
-        moments ? run(stem_mma_kernel<T, kGroups, kSlices, true>) : run(stem_mma_kernel<T, kGroups, kSlices, false>);
-      else if constexpr (kSlices <= kMostTf32Slices)
-        run(stem_mma_kernel<T, kGroups, kSlices, false>);
+        if (moments) return run(stem_mma_kernel<T, kGroups, kSlices, Ending::moments>);
+      if constexpr (!kIsTf32<T> || kSlices <= kMostTf32Slices)
+        pooling ? run(stem_mma_kernel<T, kGroups, kSlices, Ending::pool>)
+                : run(stem_mma_kernel<T, kGroups, kSlices, Ending::plain>);
     });
   });
 }

@@ -9,6 +9,9 @@
 // pixels are the depth of two products, and nothing is swapped. There the bias's gradient is summed
 // from dy as it is: only factors of products may be rounded.
 //
+// If dy is pooled, pixels are numbered window by window. A lane then loads the gradient and the
+// mask of two windows, and makes two pixels of each.
+//
 // The sums of warps are added in their order, and those of blocks by a second launch.
 #include "backends/cuda/early_start.cuh"
 #include "backends/cuda/epilogue.h"
@@ -54,17 +57,47 @@ __device__ inline void load_channels(uint32_t (&v)[kWords], const uint32_t* from
   }
 }
 
+// Loads the masks of channels of a window, of which `left` exist. A word has four.
+template <int kWords>
+__device__ inline void load_masks(uint32_t (&v)[kWords], const uint8_t* from, int left, bool is_wide) {
+  struct alignas(4 * kWords) Words {
+    uint32_t v[kWords];
+  };
+  Words words = {};
+  if (is_wide) {
+    if (left > 0) words = *reinterpret_cast<const Words*>(from);
+  } else {
+#pragma unroll
+    for (int i = 0; i < 4 * kWords; ++i)
+      if (i < left) words.v[i / 4] |= uint32_t{from[i]} << i % 4 * 8;
+  }
+#pragma unroll
+  for (int i = 0; i < kWords; ++i) v[i] = words.v[i];
+}
+
+// The gradient of a pixel of a window, of which this is a word, with the masks of its channels.
+template <typename T>
+__device__ inline uint32_t pixel_word(uint32_t word, const uint32_t (&masks)[2], int pixel, FusedPool kind) {
+  if constexpr (kIsTf32<T>) {
+    return __float_as_uint(pixel_gradient(__uint_as_float(word), masks[0], pixel, kind));
+  } else {
+    const float2 pair = unpack<T>(word);
+    return pack<T>(pixel_gradient(pair.x, masks[0], pixel, kind), pixel_gradient(pair.y, masks[1], pixel, kind));
+  }
+}
+
 __device__ inline uint32_t low_halves(uint32_t a, uint32_t b) { return (a & 0xffffu) | b << 16; }
 __device__ inline uint32_t high_halves(uint32_t a, uint32_t b) { return a >> 16 | (b & 0xffff0000u); }
 
 // partials [blocks, numbers] are those of the blocks' pixels: dweights [k, taps] and, if
 // `has_bias`, dbias [k]. Grid: parts of the pixels, 16 kRows channels, 8 kColumns taps.
-template <typename T, int kRows, int kColumns>
+template <typename T, int kRows, int kColumns, bool kIsPooled>
 __global__ void __launch_bounds__(kThreads, kRows* kColumns <= (kIsTf32<T> ? 4 : 8) ? 2 : 1)
-    stem_mma_gradient_kernel(const Bits<T>* x, const Bits<T>* dy, float* partials, int64_t numbers, bool has_bias,
-                             unsigned pixels_of_block, StemWindows s) {
+    stem_mma_gradient_kernel(const Bits<T>* x, const Bits<T>* dy, Pooling pooling, float* partials, int64_t numbers,
+                             bool has_bias, unsigned pixels_of_block, StemWindows s) {
   wait_for_kernels_before();
   constexpr int kChannels = 16 * kRows, kTaps = 8 * kColumns, kPixels = 4;  // kPixels: that a lane has of a tile
+  constexpr int kLoads = kIsPooled ? kPixels / 2 : kPixels;                 // of pixels, or of windows
   constexpr int kWords = kIsTf32<T> ? 2 * kRows : kRows;                    // of a pixel
   __shared__ float sums[kChannels][kTaps];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
@@ -87,17 +120,32 @@ __global__ void __launch_bounds__(kThreads, kRows* kColumns <= (kIsTf32<T> ? 4 :
   const auto pixel_of = [&](unsigned first, int i) {
     return first + static_cast<unsigned>(own_column * 2 + i % 2 + i / 2 * 8);
   };
-  const auto load = [&](uint32_t(&v)[kPixels][kWords], unsigned first) {
+  uint32_t next[kLoads][kWords], masks[kLoads][kRows / 2];  // masks: of the next windows
+  const auto load = [&](unsigned first) {
 #pragma unroll
-    for (int i = 0; i < kPixels; ++i) {
-      const unsigned pixel = pixel_of(first, i);
-      load_channels(v[i], dy + int64_t{pixel} * s.k + channel, pixel < end ? s.k - channel : 0, is_wide);
+    for (int i = 0; i < kLoads; ++i) {
+      const unsigned pixel = pixel_of(first, kPixels / kLoads * i);
+      const int64_t place = int64_t{kIsPooled ? pixel / kWindowPixels : pixel} * s.k + channel;
+      const int left = pixel < end ? s.k - channel : 0;
+      load_channels(next[i], dy + place, left, is_wide);
+      if constexpr (kIsPooled) load_masks(masks[i], pooling.mask + place, left, is_wide);
+    }
+  };
+  const auto word_of = [&](int pixel, int i) {  // of a lane's pixel
+    const uint32_t word = next[kLoads * pixel / kPixels][i];
+    if constexpr (!kIsPooled) {
+      return word;
+    } else {
+      constexpr int kChannelsOfWord = kIsTf32<T> ? 1 : 2;
+      const auto mask = [&](int c) { return masks[kLoads * pixel / kPixels][c / 4] >> c % 4 * 8; };
+      const int c = kChannelsOfWord * i;
+      return pixel_word<T>(word, {mask(c), mask(c + kChannelsOfWord - 1)}, own_column % 2 * 2 + pixel % 2,
+                           pooling.kind);
     }
   };
   float d[kRows][kColumns][4] = {}, bias[2 * kRows] = {};  // bias: TF32, of the lane's channels
-  uint32_t next[kPixels][kWords];
   unsigned first = begin + static_cast<unsigned>(warp) * kTilePixels;
-  load(next, first);
+  load(first);
   for (; first < end; first += kWarps * kTilePixels) {
     constexpr int kProducts = kIsTf32<T> ? 2 : 1;  // of two pixels of the lane each, or of all four
     uint32_t a[kProducts][kRows][4];
@@ -108,19 +156,20 @@ __global__ void __launch_bounds__(kThreads, kRows* kColumns <= (kIsTf32<T> ? 4 :
         if constexpr (kIsTf32<T>) {
 #pragma unroll
           for (int j = 0; j < 4; ++j) {
-            const uint32_t number = next[2 * i + j / 2][2 * r + j % 2];
+            const uint32_t number = word_of(2 * i + j / 2, 2 * r + j % 2);
             a[i][r][j] = round_to_tf32(number);
             bias[2 * r + j % 2] += __uint_as_float(number);
           }
         } else {
-          a[0][r][2 * i] = low_halves(next[2 * i][r], next[2 * i + 1][r]);
-          a[0][r][2 * i + 1] = high_halves(next[2 * i][r], next[2 * i + 1][r]);
+          const uint32_t words[2] = {word_of(2 * i, r), word_of(2 * i + 1, r)};
+          a[0][r][2 * i] = low_halves(words[0], words[1]);
+          a[0][r][2 * i + 1] = high_halves(words[0], words[1]);
         }
       }
-    load(next, first + kWarps * kTilePixels);
+    load(first + kWarps * kTilePixels);
     StemWindows::Window windows[kPixels];
 #pragma unroll
-    for (int i = 0; i < kPixels; ++i) windows[i] = s.window(pixel_of(first, i), end);
+    for (int i = 0; i < kPixels; ++i) windows[i] = s.window<kIsPooled>(pixel_of(first, i), end);
 #pragma unroll
     for (int c = 0; c < kColumns; ++c) {
       uint32_t b[kProducts][2];
@@ -191,25 +240,29 @@ void with_products(int64_t channels, int64_t taps, Run&& run) {
 int64_t numbers_of(const Convolution& v, bool bias) { return v.weight_elements() + (bias ? v.k : 0); }
 
 template <typename T>
-void launch(const Convolution& v, const void* x, const void* dy, float* partials, bool bias, const StemShares& shares,
-            cudaStream_t stream) {
+void launch(const Convolution& v, const void* x, const void* dy, const Pooling& pooling, float* partials, bool bias,
+            const StemShares& shares, cudaStream_t stream) {
   const int64_t taps = v.taps() + (bias ? 1 : 0);
   with_products(v.k, taps, [&]<int kRows, int kColumns>() {
     const auto parts = [](int64_t n, int64_t part) { return static_cast<unsigned>((n + part - 1) / part); };
     const dim3 grid(shares.blocks, parts(v.k, 16 * kRows), parts(taps, 8 * kColumns));
-    stem_mma_gradient_kernel<T, kRows, kColumns>
-        <<<grid, kThreads, 0, stream>>>(static_cast<const Bits<T>*>(x), static_cast<const Bits<T>*>(dy), partials,
-                                        numbers_of(v, bias), bias, shares.pixels, StemWindows(v));
+    const auto run = [&](auto kernel) {
+      kernel<<<grid, kThreads, 0, stream>>>(static_cast<const Bits<T>*>(x), static_cast<const Bits<T>*>(dy), pooling,
+                                            partials, numbers_of(v, bias), bias, shares.pixels,
+                                            StemWindows(v, bool{pooling}));
+    };
+    pooling ? run(stem_mma_gradient_kernel<T, kRows, kColumns, true>)
+            : run(stem_mma_gradient_kernel<T, kRows, kColumns, false>);
   });
 }
 
 }  // namespace
 
-void stem_mma_weight_gradient(DType dtype, const Convolution& v, const void* x, const void* dy, float* dweights,
-                              float* dbias, void* scratch, int multiprocessors, cudaStream_t stream) {
+void stem_mma_weight_gradient(DType dtype, const Convolution& v, const void* x, const void* dy, const Pooling& pooling,
+                              float* dweights, float* dbias, void* scratch, int multiprocessors, cudaStream_t stream) {
   const StemShares shares(v, multiprocessors);
   auto* const partials = static_cast<float*>(scratch);
-  with_type(dtype, [&](auto zero) { launch<decltype(zero)>(v, x, dy, partials, dbias, shares, stream); });
+  with_type(dtype, [&](auto zero) { launch<decltype(zero)>(v, x, dy, pooling, partials, dbias, shares, stream); });
   sum_partials(partials, shares.blocks, dweights, v.weight_elements(), dbias, dbias ? v.k : 0, stream);
 }
 

@@ -1,22 +1,21 @@
 // Ways of the kernels for images of one channel.
 #include "backends/cuda/stem_ways.h"
 
-#include <array>
-
 #include "backends/cuda/fastest_choice.h"
 #include "backends/cuda/stem_conv2d.h"
 #include "backends/cuda/stem_mma.h"
+#include "ops/products.h"
 
 namespace troika::cuda {
 namespace {
 
 // Its number changes with the kernels, so that what was measured before is forgotten.
-constexpr const char* kMmaName = "stem_mma1";
+constexpr const char* kMmaName = "stem_mma2";
 
 }  // namespace
 
 std::vector<Way> stem_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool bias, bool relu,
-                           const LaunchWay& add_moments, size_t moment_bytes) {
+                           const LaunchWay& add_moments, size_t moment_bytes, const PooledWays& pooled) {
   const auto bias_of = [=](void* const* t) { return bias ? static_cast<const float*>(t[3]) : nullptr; };
   const auto plain = [=](void* const* t, cudaStream_t stream) {
     stem_conv2d(dtype, v, t[0], t[1], bias_of(t), relu, t[2], stream);
@@ -25,10 +24,12 @@ std::vector<Way> stem_ways(const CudaDevice& device, DType dtype, const Convolut
   const auto mma = [=, has_moments = bool{add_moments}, multiprocessors = device.multiprocessors()](
                        void* const* t, cudaStream_t stream) {
     stem_mma_conv2d(dtype, v, t[0], t[1], bias_of(t), relu, t[2], has_moments ? static_cast<float*>(t[3]) : nullptr,
-                    multiprocessors, stream);
+                    pooled.of(t), multiprocessors, stream);
   };
-  return {{.name = stem_kernel_name(dtype, v), .describe = {}, .launch = plain, .scratch_bytes = moment_bytes},
-          {.name = kMmaName, .describe = {}, .launch = mma, .must_prove = true}};
+  return {
+      pooled.forward(
+          {.name = stem_kernel_name(dtype, v), .describe = {}, .launch = plain, .scratch_bytes = moment_bytes}, relu),
+      {.name = kMmaName, .describe = {}, .launch = mma, .must_prove = true}};
 }
 
 int64_t stem_rows_of_sums(const CudaDevice& device, DType dtype, const Convolution& v) {
@@ -40,22 +41,24 @@ int64_t stem_rows_of_sums(const CudaDevice& device, DType dtype, const Convoluti
 
 namespace {
 
-// Tensors: x, dy, dweights in f32, dbias in f32 if there is one, and scratch.
-std::vector<Way> weight_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool bias) {
+// Tensors: x, dy, dweights in f32, dbias in f32 if there is one, and the mask of a pooling. Scratch
+// comes last.
+std::vector<Way> weight_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool bias,
+                                      const PooledWays& pooled) {
   const auto bias_of = [=](void* const* t) { return bias ? static_cast<float*>(t[3]) : nullptr; };
-  const size_t place = bias ? 4 : 3;  // of the scratch
+  const size_t place = 3 + (bias ? 1 : 0) + (pooled ? 1 : 0);  // of the scratch
   const auto plain = [=](void* const* t, cudaStream_t stream) {
     stem_weight_gradient(dtype, v, t[0], t[1], static_cast<float*>(t[2]), bias_of(t), t[place], stream);
   };
   const int multiprocessors = device.multiprocessors();
   const auto mma = [=](void* const* t, cudaStream_t stream) {
-    stem_mma_weight_gradient(dtype, v, t[0], t[1], static_cast<float*>(t[2]), bias_of(t), t[place], multiprocessors,
-                             stream);
+    stem_mma_weight_gradient(dtype, v, t[0], t[1], pooled.of(t), static_cast<float*>(t[2]), bias_of(t), t[place],
+                             multiprocessors, stream);
   };
-  return {{.name = stem_kernel_name(dtype, v),
-           .describe = {},
-           .launch = plain,
-           .scratch_bytes = stem_weight_gradient_scratch_bytes(dtype, v, bias)},
+  return {pooled.backward({.name = stem_kernel_name(dtype, v),
+                           .describe = {},
+                           .launch = plain,
+                           .scratch_bytes = stem_weight_gradient_scratch_bytes(dtype, v, bias)}),
           {.name = kMmaName,
            .describe = {},
            .launch = mma,
@@ -69,16 +72,17 @@ KernelChoice select_stem_weight_gradient(CudaDevice& device, const KernelRequest
                                          Problem problem) {
   const TensorType &x = input_type(request, 0), &dy = input_type(request, 1);
   const bool bias = request.node.outputs.size() > 1;
+  const PooledWays pooled(x.dtype, v, fused_pool_of(request.node), bias ? 4 : 3);
   problem.tensors = {x, dy, output_type(request, 0)};
   if (bias) {
     problem.text += ", bias";
     problem.tensors.push_back(output_type(request, 1));
     problem.outputs.push_back({.place = 3});
   }
-  return fastest_choice(device, request, problem, weight_gradient_ways(device, x.dtype, v, bias), nhwc_choice,
-                        [=](const Arguments& a, cudaStream_t) -> std::array<void*, 4> {
-                          return {a.inputs[0], a.inputs[1], a.outputs[0], bias ? a.outputs[1] : nullptr};
-                        });
+  pooled.add_to(problem);
+  if (pooled) problem.tensors.push_back(input_type(request, weight_gradient::pool_mask));
+  return fastest_choice(device, request, problem, weight_gradient_ways(device, x.dtype, v, bias, pooled), nhwc_choice,
+                        [](const Arguments& a, cudaStream_t) { return weight_gradient_tensors(a); });
 }
 
 }  // namespace troika::cuda

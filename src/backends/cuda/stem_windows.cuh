@@ -7,6 +7,7 @@
 #include "backends/cuda/convolution.h"
 #include "backends/cuda/divisor.cuh"
 #include "backends/cuda/elements.cuh"
+#include "backends/cuda/fused_pool.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/matrix_instructions.cuh"
 
@@ -35,15 +36,14 @@ struct Tap {
 struct StemWindows {
   int x_size[2], kernel[2], stride[2], padding[2], dilation[2];
   int taps, k;
-  unsigned pixels;  // of all images
-  Divisor rows, columns;
+  unsigned pixels;        // of all images
+  Divisor rows, columns;  // of pixels, or of windows of 2 x 2 that are pooled
 
-  explicit StemWindows(const Convolution& v)
-      : taps(static_cast<int>(v.taps())),
-        k(static_cast<int>(v.k)),
-        pixels(static_cast<unsigned>(v.pixels())),
-        rows(static_cast<int>(v.y_size[0])),
-        columns(static_cast<int>(v.y_size[1])) {
+  StemWindows(const Convolution& v, bool is_pooled)
+      : taps(static_cast<int>(v.taps())), k(static_cast<int>(v.k)), pixels(static_cast<unsigned>(v.pixels())) {
+    const int size = is_pooled ? kFusedPoolSize : 1;
+    rows = Divisor(static_cast<int>(v.y_size[0]) / size);
+    columns = Divisor(static_cast<int>(v.y_size[1]) / size);
     for (int i = 0; i < 2; ++i) {
       x_size[i] = static_cast<int>(v.x_size[i]);
       kernel[i] = static_cast<int>(v.kernel[i]);
@@ -53,15 +53,22 @@ struct StemWindows {
     }
   }
 
-  // The window of a pixel. That of a pixel from `end` on is nowhere.
+  // The window of a pixel. That of a pixel from `end` on is nowhere. If `kIsPooled`, the pixels of
+  // a window that is pooled follow each other.
   struct Window {
     int row, column;
     unsigned first;  // the place of its first element in x; wraps if that is outside
   };
+  template <bool kIsPooled>
   __device__ Window window(unsigned pixel, unsigned end) const {
-    const int at = static_cast<int>(pixel), y_row = columns.divide(at), image = rows.divide(y_row);  // of all images
-    const int row = (y_row - image * rows.by()) * stride[0] - padding[0];
-    const int column = (at - y_row * columns.by()) * stride[1] - padding[1];
+    const int at = static_cast<int>(kIsPooled ? pixel / kWindowPixels : pixel);
+    const int at_row = columns.divide(at), image = rows.divide(at_row);  // at_row: of all images
+    int y_row = at_row - image * rows.by(), y_column = at - at_row * columns.by();
+    if (kIsPooled) {
+      y_row = y_row * kFusedPoolSize + static_cast<int>(pixel % kWindowPixels) / kFusedPoolSize;
+      y_column = y_column * kFusedPoolSize + static_cast<int>(pixel % kFusedPoolSize);
+    }
+    const int row = y_row * stride[0] - padding[0], column = y_column * stride[1] - padding[1];
     return {pixel < end ? row : kNowhere, column,
             static_cast<unsigned>(image * x_size[0] + row) * static_cast<unsigned>(x_size[1]) +
                 static_cast<unsigned>(column)};

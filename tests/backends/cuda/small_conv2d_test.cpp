@@ -5,14 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <random>
 
-#include "core/float16.h"
-#include "kernel_test.h"
+#include "numbers.h"
 
 namespace troika::cuda {
 namespace {
@@ -47,63 +43,6 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
   return pair(c.padding) << "_on_" << c.multiprocessors << '_' << (c.shared_bytes >> 10);
 }
 
-// Numbers as a GPU stores them.
-struct Numbers {
-  DType dtype;
-  std::vector<uint8_t> bytes;
-
-  static Numbers random(DType dtype, int64_t count, std::mt19937_64& lot) {
-    Numbers numbers{dtype, std::vector<uint8_t>(static_cast<size_t>(count) * size_of(dtype))};
-    std::normal_distribution<float> normal;
-    for (int64_t i = 0; i < count; ++i) numbers.set(i, normal(lot));
-    return numbers;
-  }
-  int64_t count() const { return static_cast<int64_t>(bytes.size() / size_of(dtype)); }
-  void set(int64_t i, float value) {
-    uint8_t* const to = bytes.data() + static_cast<size_t>(i) * size_of(dtype);
-    if (dtype == DType::f32) {
-      std::memcpy(to, &value, sizeof value);
-    } else {
-      const uint16_t b = dtype == DType::bf16 ? bf16_of_float(value) : f16_of_float(value);
-      std::memcpy(to, &b, sizeof b);
-    }
-  }
-  float at(int64_t i) const {
-    const uint8_t* const from = bytes.data() + static_cast<size_t>(i) * size_of(dtype);
-    if (dtype == DType::f32) {
-      float value = 0;
-      std::memcpy(&value, from, sizeof value);
-      return value;
-    }
-    uint16_t b = 0;
-    std::memcpy(&b, from, sizeof b);
-    return dtype == DType::bf16 ? float_of_bf16(b) : float_of_f16(b);
-  }
-  // As a factor: f32 is rounded to TF32, ties away from zero.
-  double factor(int64_t i) const {
-    const float value = at(i);
-    if (dtype != DType::f32) return value;
-    return std::bit_cast<float>((std::bit_cast<uint32_t>(value) + 0x1000u) & 0xffffe000u);
-  }
-};
-
-// Calls f(element of x, element of weights, element of y) for each product of the convolution.
-template <typename F>
-void for_each_product(const Convolution& v, F f) {
-  const int64_t taps = v.taps();
-  for (int64_t n = 0; n < v.n; ++n)
-    for (int64_t h = 0; h < v.y_size[0]; ++h)
-      for (int64_t w = 0; w < v.y_size[1]; ++w)
-        for (int64_t tap = 0; tap < taps; ++tap) {
-          const int64_t row = h + tap / v.kernel[1] - v.padding[0], column = w + tap % v.kernel[1] - v.padding[1];
-          if (row < 0 || row >= v.x_size[0] || column < 0 || column >= v.x_size[1]) continue;
-          const int64_t x = ((n * v.x_size[0] + row) * v.x_size[1] + column) * v.c;
-          const int64_t y = ((n * v.y_size[0] + h) * v.y_size[1] + w) * v.k;
-          for (int64_t k = 0; k < v.k; ++k)
-            for (int64_t c = 0; c < v.c; ++c) f(x + c, (k * taps + tap) * v.c + c, y + k);
-        }
-}
-
 // Results are right to a unit of their last place and the rounding of sums in f32.
 void expect_rounded(const Numbers& found, const std::vector<double>& expected) {
   ASSERT_EQ(found.count(), static_cast<int64_t>(expected.size()));
@@ -136,13 +75,6 @@ class SmallConv2d : public KernelTest<Case, 80> {
   const SmallConv2dLimits limits_ = GetParam().limits();
 };
 
-// Numbers in the GPU's memory.
-struct Held : Memory<uint8_t> {
-  Held(const Numbers& numbers, cudaStream_t stream) : Memory<uint8_t>(numbers.bytes.size(), stream) {
-    set(numbers.bytes);
-  }
-};
-
 TEST_P(SmallConv2d, EqualsPlainLoops) {
   ASSERT_TRUE(takes_small_conv2d(dtype_, v_, limits_));
   const Numbers x = random(v_.x_elements()), weights = random(v_.weight_elements());
@@ -158,7 +90,7 @@ TEST_P(SmallConv2d, EqualsPlainLoops) {
   const auto run = [&](bool has_bias, bool relu) {
     y.poison();
     small_conv2d(dtype_, v_, x_memory.get(), weights_memory.get(), has_bias ? bias_memory.get() : nullptr, relu,
-                 y.get(), limits_, stream_);
+                 y.get(), {}, limits_, stream_);
     return Numbers{dtype_, y.read()};
   };
   const Numbers found = run(false, false);
@@ -180,7 +112,7 @@ TEST_P(SmallConv2d, KeepsNaN) {
   });
   const Held x_memory(x, stream_), weights_memory(weights, stream_);
   Memory<uint8_t> y(expected.size() * size_of(dtype_), stream_);
-  small_conv2d(dtype_, v_, x_memory.get(), weights_memory.get(), nullptr, true, y.get(), limits_, stream_);
+  small_conv2d(dtype_, v_, x_memory.get(), weights_memory.get(), nullptr, true, y.get(), {}, limits_, stream_);
   const Numbers found{dtype_, y.read()};
   for (size_t i = 0; i < expected.size(); ++i)
     ASSERT_EQ(std::isnan(found.at(static_cast<int64_t>(i))), expected[i]) << "element " << i;
@@ -198,7 +130,7 @@ TEST_P(SmallConv2d, InputGradientEqualsPlainLoops) {
   std::vector<uint8_t> found[2];
   for (auto& f : found) {
     dx.poison();
-    small_input_gradient(dtype_, v_, weights_memory.get(), dy_memory.get(), dx.get(), limits_, stream_);
+    small_input_gradient(dtype_, v_, weights_memory.get(), dy_memory.get(), {}, dx.get(), limits_, stream_);
     f = dx.read();
   }
   expect_rounded({dtype_, found[0]}, expected);
@@ -222,8 +154,8 @@ TEST_P(SmallConv2d, WeightGradientEqualsPlainLoops) {
     scratch.poison();
     dweights.poison();
     dbias.poison();
-    small_weight_gradient(dtype_, v_, x_memory.get(), dy_memory.get(), dweights.get(), has_bias ? dbias.get() : nullptr,
-                          scratch.get(), limits_, stream_);
+    small_weight_gradient(dtype_, v_, x_memory.get(), dy_memory.get(), {}, dweights.get(),
+                          has_bias ? dbias.get() : nullptr, scratch.get(), limits_, stream_);
     found[has_bias] = dweights.read();
   }
   expect_sums(found[0], expected);

@@ -136,7 +136,7 @@ class StemMma : public KernelTest<Case, 80> {
     if (!bias.empty()) bias_memory.set(bias);
     EXPECT_TRUE(takes_stem_mma(format.dtype, v));
     stem_mma_conv2d(format.dtype, v, x_memory.get(), weights_memory.get(), bias.empty() ? nullptr : bias_memory.get(),
-                    relu, y.get(), has_moments ? moments.get() : nullptr, multiprocessors_, stream_);
+                    relu, y.get(), has_moments ? moments.get() : nullptr, {}, multiprocessors_, stream_);
     std::vector<uint8_t> bytes = y.read();
     for (size_t i = 0; i < kAfter; ++i) EXPECT_EQ(bytes[bytes.size() - 1 - i], 0xff) << "after y";
     bytes.resize(bytes.size() - kAfter);
@@ -157,7 +157,7 @@ class StemMma : public KernelTest<Case, 80> {
     weights.poison();
     bias.poison();
     scratch.poison();
-    stem_mma_weight_gradient(format.dtype, v, x_memory.get(), dy_memory.get(), weights.get(),
+    stem_mma_weight_gradient(format.dtype, v, x_memory.get(), dy_memory.get(), {}, weights.get(),
                              has_bias ? bias.get() : nullptr, scratch.get(), multiprocessors_, stream_);
     return {weights.read(), bias.read()};
   }
