@@ -32,7 +32,7 @@ HOPPER = {
 WARPS = {
     "small_conv2d": ("small_conv2d_kernel", "LDSM.16.M88.4"),
     "small_conv2d_weight_gradient": ("small_weight_gradient_kernel", "LDSM.16.MT88.4"),
-    "stem_mma": ("stem_mma_kernel", "STG.E.128"),
+    "stem_mma": ("stem_mma_kernel<__nv_bfloat16, 2, 1, (troika::cuda::(anonymous namespace)::Ending)0>", "STG.E.128"),
     "stem_mma_gradient": ("stem_mma_gradient_kernel<__nv_bfloat16, 4, 2, false>", "LDG.E.128"),
 }
 # Kernels whose packs have 16 bytes.
