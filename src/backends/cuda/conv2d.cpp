@@ -120,7 +120,8 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
     if (bias && !relu && dtype != DType::f32)
       ways.push_back(pooled.forward({.name = "bias", .describe = forward_graph(v, dtype, true)}, relu));
   }
-  const std::vector<Way> on_hopper = hopper::conv2d_ways(device, dtype, v, has_moments, add_bias);
+  const std::vector<Way> on_hopper =
+      pooled ? std::vector<Way>() : hopper::conv2d_ways(device, dtype, v, has_moments, add_bias);
   const bool may_be_small = on_hopper.empty() && !has_moments && allows_tensor_cores(request, dtype);
   append(ways, may_be_small ? small_conv2d_ways(device, dtype, v, bias, relu, pooled) : on_hopper);
   ways.push_back(pooled.forward({.name = "direct",
@@ -187,7 +188,8 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
     if (has_sums) plain.launch = add_sums;
     ways.push_back(pooled.backward(plain));
   }
-  const std::vector<Way> on_hopper = hopper::conv2d_input_gradient_ways(device, dtype, v, has_sums, has_addend);
+  const std::vector<Way> on_hopper =
+      pooled ? std::vector<Way>() : hopper::conv2d_input_gradient_ways(device, dtype, v, has_sums, has_addend);
   const bool may_be_small = on_hopper.empty() && !has_sums && allows_tensor_cores(request, dtype);
   append(ways, may_be_small ? small_input_gradient_ways(device, dtype, v, pooled) : on_hopper);
   ways.push_back(pooled.backward({.name = "direct",

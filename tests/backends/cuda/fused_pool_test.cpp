@@ -297,7 +297,9 @@ const auto kSmall = testing::Values(Case{DType::bf16, kAverage, 5, 20, 50, {12, 
                                     Case{DType::f32, kMax, 7, 17, 31, {10, 12}, {3, 5}, {1, 2}},
                                     Case{DType::f16, kAverage, 3, 2, 3, {6, 4}, {1, 1}, {0, 0}},
                                     Case{DType::bf16, kAverage, 1, 48, 24, {12, 12}, {3, 1}, {1, 0}, 132},
-                                    Case{DType::bf16, kMax, 9, 10, 21, {6, 8}, {7, 7}, {3, 3}, 2});
+                                    Case{DType::bf16, kMax, 9, 10, 21, {6, 8}, {7, 7}, {3, 3}, 2},
+                                    Case{DType::bf16, kMax, 5, 6, 20, {12, 10}, {3, 3}, {1, 1}, 2},
+                                    Case{DType::f32, kAverage, 3, 5, 16, {8, 10}, {3, 3}, {1, 1}, 2});
 INSTANTIATE_TEST_SUITE_P(Small, FusedPools, kSmall, testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Small, FusedInputGradients, kSmall, testing::PrintToStringParamName());
 
@@ -308,6 +310,8 @@ INSTANTIATE_TEST_SUITE_P(Stems, FusedPools,
                                          Case{DType::f32, kAverage, 3, 1, 20, {26, 26}, {3, 3}, {0, 0}, 2},
                                          Case{DType::f32, kMax, 2, 1, 7, {9, 13}, {4, 8}, {0, 0}, 2},
                                          Case{DType::bf16, kMax, 2, 1, 67, {12, 12}, {7, 7}, {3, 3}, 2},
+                                         Case{DType::bf16, kAverage, 2, 1, 64, {12, 10}, {3, 3}, {1, 1}, 2},
+                                         Case{DType::f32, kMax, 2, 1, 64, {8, 12}, {3, 3}, {1, 1}, 2},
                                          Case{DType::f16, kAverage, 40, 1, 33, {8, 6}, {3, 3}, {1, 1}, 132}),
                          testing::PrintToStringParamName());
 

@@ -11,7 +11,7 @@
 // Two groups of four warps multiply in turn, so that one multiplies while the other stores. Each
 // has every other tile or, of 256 channels, half of them.
 //
-// From 1,024 input channels on the weights come with the pixels. Then the groups have two tiles at
+// If the weights have no room, they come with the pixels. Then the groups have two tiles at
 // once, which share the weights.
 //
 // With a rider, the blocks with the same tiles write a row of sums over their part of the result:

@@ -39,6 +39,7 @@ struct Form {
   static constexpr int kStageBytes = (kKs + kCs) * kBoxBytes;
   static constexpr int kStages = std::min((kMostSharedBytes - kBarrierBytes) / kStageBytes, kMostStages);
   static constexpr int kSharedBytes = kStages * kStageBytes + kBarrierBytes;
+  static_assert(2 * kStages * sizeof(uint64_t) <= kBarrierBytes);
 };
 
 struct Work {
