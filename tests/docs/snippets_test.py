@@ -457,7 +457,7 @@ PAGES = {
             CALL(troika_model_create(context, "mlp", NULL, &other_model, &error));"""),
     ],
     "docs/first-program.md": [same_as(readme, language) for language, readme in PROGRAMS.items()],
-    "docs/gpu.md": [known(), known(), known(), known(), known(), known()],  # need a GPU
+    "docs/gpu.md": [known(), known(), known(), known(), known(), known(), known()],  # need a GPU
     "docs/install.md": [
         known(),
         known("docs/setup.sh", "tests/run"),
