@@ -48,15 +48,13 @@ void StateTable::place() {
 }
 
 Location StateTable::locate(Role role, const std::string& name) const {
-  if (role == Role::copy) {
-    const StateEntry& entry = find(role, name);
-    return {Segment::copies, entry.offset / 2, entry.bytes / 2};
-  }
-  if (role != Role::optimizer_state) {
-    const StateEntry& entry = find(name);
-    return {role == Role::gradient ? Segment::gradients : Segment::parameters, entry.offset, entry.bytes};
-  }
   const StateEntry& entry = find(role, name);
+  switch (role) {
+    case Role::gradient: return {Segment::gradients, entry.offset, entry.bytes};
+    case Role::copy: return {Segment::copies, entry.offset / 2, entry.bytes / 2};
+    case Role::optimizer_state: break;
+    default: return {Segment::parameters, entry.offset, entry.bytes};
+  }
   for (size_t s = 0; s < slots_.size(); ++s)
     if (slot_name(slots_[s], entry.name) == name)
       return {Segment::optimizer, s * slot_bytes(entry.owner) + entry.slot_offset, entry.bytes};

@@ -9,6 +9,7 @@
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/last_block.cuh"
 #include "backends/cuda/loaded_packs.cuh"
 #include "backends/cuda/pack_width.cuh"
 #include "core/text.h"
@@ -130,17 +131,10 @@ __device__ float2 sum_rows(const Tiling& t, const float (&a)[V], const float (&b
   return total;
 }
 
-// Whether this block is the last of its tile to come here. It then sees what threads of the others
-// that `has_written` wrote before; the rest need not wait for their stores. `arrived` has one
-// number a tile, 0 before the launch and after it.
+// Whether this block is the last of its tile to come here (last_block.cuh). `arrived` has a number
+// for each tile.
 __device__ inline bool is_last_of_tile(unsigned* arrived, bool has_written) {
-  __shared__ bool is_last;
-  if (has_written) __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) is_last = atomicInc(&arrived[blockIdx.x], gridDim.y - 1) == gridDim.y - 1;
-  __syncthreads();
-  if (is_last) __threadfence();
-  return is_last;
+  return is_last_block(&arrived[blockIdx.x], gridDim.y, has_written);
 }
 
 // Sums term(pair, slice) over the slices' pairs [slices][channels]. Thread i gets the sums of

@@ -2,12 +2,13 @@
 // are in shared memory. Apart, these are seven launches, each of which takes longer than its work.
 #include "backends/cuda/linear_cross_entropy.h"
 
-#include "backends/cuda/block_sum.cuh"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/early_start.cuh"
 #include "backends/cuda/few_outputs.h"
-#include "backends/cuda/loss_operands.cuh"
+#include "backends/cuda/last_block.cuh"
+#include "backends/cuda/loss_parts.cuh"
 #include "backends/cuda/pack_width.cuh"
+#include "backends/cuda/row_loss.cuh"
 #include "core/text.h"
 #include "ops/linear.h"
 #include "ops/linear_cross_entropy.h"
@@ -40,64 +41,6 @@ __device__ inline float sum_of_class(float (&values)[kClasses]) {
   return values[0] + __shfl_xor_sync(kWholeWarp, values[0], kClasses);
 }
 
-// Returns the sum over the classes.
-template <typename Number>
-__device__ inline Number sum_of_classes(Number value) {
-#pragma unroll
-  for (int distance = kClasses / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(kWholeWarp, value, distance);
-  return value;
-}
-
-// The loss of a row, whether its label has the largest logit, and the lane's class's part of dy.
-struct RowLoss {
-  double loss;
-  bool is_correct;
-  float slope;
-};
-
-// `logit` is that of class lane % 16. A lane without a class goes along for the shuffles.
-__device__ inline RowLoss loss_of_row(float logit, int32_t label, const Labels& form) {
-  const int own_class = static_cast<int>(threadIdx.x) % kClasses;
-  const bool has_class = own_class < form.classes;
-  // Every lane begins with the first class, so that all lanes agree on the largest even if it is
-  // not a number.
-  float most = __shfl_sync(kWholeWarp, logit, 0);
-  int best = 0;
-  if (has_class && logit > most) {
-    most = logit;
-    best = own_class;
-  }
-#pragma unroll
-  for (int distance = kClasses / 2; distance > 0; distance /= 2) {
-    const float other = __shfl_xor_sync(kWholeWarp, most, distance);
-    const int other_best = __shfl_xor_sync(kWholeWarp, best, distance);
-    if (other > most || (other == most && other_best < best)) {
-      most = other;
-      best = other_best;
-    }
-  }
-  // log sum exp, taken around the largest so that it cannot overflow
-  const float power = has_class ? expf(logit - most) : 0;
-  const auto sum = sum_of_classes(static_cast<double>(power));
-  const float probability = power * static_cast<float>(1.0 / sum);
-  const double sum_of_logits =
-      form.smoothing > 0 ? sum_of_classes(has_class ? static_cast<double>(logit) - most : 0.0) : 0;
-  const bool is_class = label >= 0 && label < form.classes;
-  const float logit_of_label = __shfl_sync(kWholeWarp, logit, is_class ? label : 0);
-  RowLoss row{0, false, 0};
-  if (!form.counts(label)) return row;
-  row.slope = probability - (label == own_class ? form.own : form.other);
-  if (!is_class) {
-    row.loss = nan("");  // trainers refuse such a label before
-    return row;
-  }
-  const double own = log(sum) - (static_cast<double>(logit_of_label) - most);
-  const double mean = log(sum) - sum_of_logits / static_cast<double>(form.classes);
-  row.loss = form.smoothing > 0 ? (1 - form.smoothing) * own + form.smoothing * mean : own;
-  row.is_correct = best == label && !isnan(sum);
-  return row;
-}
-
 // The memory that the kernel reads and writes. bias and logits may be null. Each block has a
 // part of the sums.
 template <typename T, int kN>
@@ -115,24 +58,6 @@ struct Operands {
   bool has_relu;      // x is its result
 };
 
-// The last block to come here adds up the parts, in their order.
-__device__ inline void add_parts(const double* losses, const int64_t* corrects, double* loss, int64_t* correct) {
-  __shared__ double loss_slots[kBlock];
-  __shared__ int64_t correct_slots[kBlock];
-  double loss_sum = 0;
-  int64_t correct_sum = 0;
-  for (unsigned i = threadIdx.x; i < gridDim.x; i += kBlock) {
-    loss_sum += __ldcg(&losses[i]);
-    correct_sum += __ldcg(&corrects[i]);
-  }
-  loss_sum = block_sum(loss_sum, loss_slots);
-  correct_sum = block_sum(correct_sum, correct_slots);
-  if (threadIdx.x == 0) {
-    *loss = loss_sum;
-    *correct = correct_sum;
-  }
-}
-
 template <typename T, int kN>
 __global__ void __launch_bounds__(kBlock)
     linear_cross_entropy_kernel(const __grid_constant__ Operands<T, kN> o, const __grid_constant__ Labels form,
@@ -142,7 +67,6 @@ __global__ void __launch_bounds__(kBlock)
   auto* const weights = reinterpret_cast<Pack<T, kN>*>(memory);  // [classes][columns]
   __shared__ double losses[kWarps];
   __shared__ int corrects[kWarps];
-  __shared__ bool is_last;
   const int classes = static_cast<int>(form.classes);
   for (int i = threadIdx.x; i < classes * o.columns; i += kBlock) weights[i] = o.weights[i];
   __syncthreads();
@@ -167,15 +91,19 @@ __global__ void __launch_bounds__(kBlock)
     }
     const float logit = sum_of_class(sums) + bias;
     if (o.logits && lane < classes) o.logits[row * classes + lane] = logit;
+    const RowSums of_row =
+        sums_of_row<kClasses>(__shfl_sync(kWholeWarp, logit, 0), form, [=](int64_t) { return logit; });
     const int32_t label = o.labels[row];
     const bool is_counted = form.counts(label);
-    const RowLoss of_row = loss_of_row(logit, label, form);
-    const float weight = factor.each ? factor.each[row] : 1;
-    loss += is_counted && factor.each ? of_row.loss * weight : of_row.loss;
-    correct += of_row.is_correct;
+    const float logit_of_label = __shfl_sync(kWholeWarp, logit, form.is_class(label) ? label : 0);
+    LabelLoss of_label = loss_of_label(of_row, label, form, [=](int32_t) { return logit_of_label; });
+    const float weight = is_counted && factor.each ? factor.each[row] : 1;
+    loss += factor.each ? of_label.loss * weight : of_label.loss;
+    correct += of_label.is_correct;
 
-    // The slope of a label that is not counted is 0, whatever its weight.
-    const T dy = from_float<T>(is_counted ? scale * weight * of_row.slope : 0);
+    const float probability = expf(logit - of_row.most) * static_cast<float>(1.0 / of_row.sum);
+    const float slope = probability - (label == own_class ? form.own : form.other);
+    const T dy = from_float<T>(is_counted ? scale * weight * slope : 0);
     if (lane < classes) o.dy[row * classes + lane] = dy;
     float slopes[kClasses];
 #pragma unroll
@@ -216,12 +144,9 @@ __global__ void __launch_bounds__(kBlock)
     }
     o.parts_of_loss[blockIdx.x] = loss_of_block;
     o.parts_of_correct[blockIdx.x] = correct_of_block;
-    __threadfence();
-    is_last = atomicInc(o.arrived, gridDim.x - 1) == gridDim.x - 1;
-    if (is_last) __threadfence();
   }
-  __syncthreads();
-  if (is_last) add_parts(o.parts_of_loss, o.parts_of_correct, o.loss, o.correct);
+  if (is_last_block(o.arrived, gridDim.x, threadIdx.x == 0))
+    sum_parts<kBlock>(o.parts_of_loss, o.parts_of_correct, gridDim.x, o.loss, o.correct);
 }
 
 }  // namespace

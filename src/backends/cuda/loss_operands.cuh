@@ -29,6 +29,7 @@ struct Labels {
   }
 
   __device__ bool counts(int32_t label) const { return !(ignores && label == ignored); }
+  __device__ bool is_class(int32_t label) const { return label >= 0 && label < classes; }
   // The first logit of label i; the next ones follow in steps of `inner`.
   __device__ int64_t first_logit(int64_t i) const {
     return inner == 1 ? i * classes : i / inner * classes * inner + i % inner;

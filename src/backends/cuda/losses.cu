@@ -4,7 +4,8 @@
 #include "backends/cuda/early_start.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
-#include "backends/cuda/loss_operands.cuh"
+#include "backends/cuda/loss_parts.cuh"
+#include "backends/cuda/row_loss.cuh"
 #include "backends/cuda/value_losses.cuh"
 #include "core/text.h"
 
@@ -17,19 +18,7 @@ constexpr int64_t kMostParts = 1024;  // blocks whose sums the last launch adds 
 __global__ void __launch_bounds__(kThreads)
     sum_parts_kernel(const double* losses, const int64_t* corrects, int64_t parts, double* loss, int64_t* correct) {
   wait_for_kernels_before();
-  __shared__ double loss_slots[kThreads];
-  __shared__ int64_t correct_slots[kThreads];
-  double loss_sum = 0;
-  int64_t correct_sum = 0;
-  for (int64_t i = threadIdx.x; i < parts; i += kThreads) {
-    loss_sum += losses[i];
-    if (corrects) correct_sum += corrects[i];
-  }
-  loss_sum = block_sum(loss_sum, loss_slots);
-  if (threadIdx.x == 0) *loss = loss_sum;
-  if (!corrects) return;
-  correct_sum = block_sum(correct_sum, correct_slots);
-  if (threadIdx.x == 0) *correct = correct_sum;
+  sum_parts<kThreads>(losses, corrects, parts, loss, correct);
 }
 
 // A few lanes for each of many short rows, or a warp for a long one.
@@ -59,54 +48,19 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
     const int64_t row = is_row ? own : n - 1;
     const int64_t first_logit = form.first_logit(row);
     const float* x = logits + first_logit;
-    // Every lane begins with the first class, so that all lanes agree on the largest even if it is
-    // not a number.
-    float most = x[0];
-    int best = 0;
-    for (int64_t c = lane; c < classes; c += kLanes)
-      if (x[c * apart] > most) {
-        most = x[c * apart];
-        best = static_cast<int>(c);
-      }
-#pragma unroll
-    for (int distance = kLanes / 2; distance > 0; distance /= 2) {
-      const float other = __shfl_xor_sync(~0u, most, distance);
-      const int other_best = __shfl_xor_sync(~0u, best, distance);
-      if (other > most || (other == most && other_best < best)) {
-        most = other;
-        best = other_best;
-      }
-    }
-    // log sum exp, taken around the largest so that it cannot overflow
-    double sum = 0;
-    for (int64_t c = lane; c < classes; c += kLanes) sum += expf(x[c * apart] - most);
-#pragma unroll
-    for (int distance = kLanes / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
-    double sum_of_logits = 0;
-    if (form.smoothing > 0) {  // the same for all lanes
-      for (int64_t c = lane; c < classes; c += kLanes) sum_of_logits += static_cast<double>(x[c * apart]) - most;
-#pragma unroll
-      for (int distance = kLanes / 2; distance > 0; distance /= 2)
-        sum_of_logits += __shfl_xor_sync(~0u, sum_of_logits, distance);
-    }
+    const auto logit_of = [=](int64_t c) { return x[c * apart]; };
+    const RowSums of_row = sums_of_row<kLanes>(x[0], form, logit_of);
     if (!is_row) continue;
-    const auto scale = static_cast<float>(1.0 / sum);
+    const auto scale = static_cast<float>(1.0 / of_row.sum);
     for (int64_t c = lane; c < classes; c += kLanes)
-      probabilities[first_logit + c * apart] = expf(x[c * apart] - most) * scale;
-    const int32_t label = labels[row];
+      probabilities[first_logit + c * apart] = expf(x[c * apart] - of_row.most) * scale;
     if (lane != 0) continue;
-    double of_label = 0;
-    if (form.counts(label) && (label < 0 || label >= classes)) {
-      of_label = nan("");  // trainers refuse such a label before
-    } else if (form.counts(label)) {
-      const double own = log(sum) - (static_cast<double>(x[label * apart]) - most);
-      const double mean = log(sum) - sum_of_logits / static_cast<double>(classes);
-      of_label = form.smoothing > 0 ? (1 - form.smoothing) * own + form.smoothing * mean : own;
-      if (weights) of_label *= weights[row];
-      correct += best == label && !isnan(sum);
-    }
-    loss += of_label;
-    if (each) each[row] = static_cast<float>(of_label);
+    const int32_t label = labels[row];
+    LabelLoss of_label = loss_of_label(of_row, label, form, logit_of);
+    if (weights && form.counts(label)) of_label.loss *= weights[row];
+    correct += of_label.is_correct;
+    loss += of_label.loss;
+    if (each) each[row] = static_cast<float>(of_label.loss);
   }
   if (each) return;
   loss = block_sum(loss, loss_slots);

@@ -22,9 +22,11 @@
 namespace troika::cuda {
 namespace {
 
-// Loads channels of a pixel, of which `left` exist. Others are zeros. A word has two of 16 bits.
-template <int kWords>
-__device__ inline void load_channels(uint32_t (&v)[kWords], const uint16_t* from, int left, bool is_wide) {
+// Loads numbers of neighbouring channels, of which `left` exist: 16 bits of a pixel, or masks of a
+// window. Others are zeros. A word has two, or four.
+template <int kWords, typename Unit>
+__device__ inline void load_channels(uint32_t (&v)[kWords], const Unit* from, int left, bool is_wide) {
+  constexpr int kUnits = sizeof(uint32_t) / sizeof(Unit);  // of a word
   struct alignas(4 * kWords) Words {
     uint32_t v[kWords];
   };
@@ -33,10 +35,8 @@ __device__ inline void load_channels(uint32_t (&v)[kWords], const uint16_t* from
     if (left > 0) words = *reinterpret_cast<const Words*>(from);
   } else {
 #pragma unroll
-    for (int i = 0; i < kWords; ++i) {
-      if (2 * i < left) words.v[i] = from[2 * i];
-      if (2 * i + 1 < left) words.v[i] |= uint32_t{from[2 * i + 1]} << 16;
-    }
+    for (int i = 0; i < kUnits * kWords; ++i)
+      if (i < left) words.v[i / kUnits] |= uint32_t{from[i]} << i % kUnits * 8 * sizeof(Unit);
   }
 #pragma unroll
   for (int i = 0; i < kWords; ++i) v[i] = words.v[i];
@@ -55,24 +55,6 @@ __device__ inline void load_channels(uint32_t (&v)[kWords], const uint32_t* from
     }
     v[i] = words.x, v[i + 1] = words.y, v[i + 2] = words.z, v[i + 3] = words.w;
   }
-}
-
-// Loads the masks of channels of a window, of which `left` exist. A word has four.
-template <int kWords>
-__device__ inline void load_masks(uint32_t (&v)[kWords], const uint8_t* from, int left, bool is_wide) {
-  struct alignas(4 * kWords) Words {
-    uint32_t v[kWords];
-  };
-  Words words = {};
-  if (is_wide) {
-    if (left > 0) words = *reinterpret_cast<const Words*>(from);
-  } else {
-#pragma unroll
-    for (int i = 0; i < 4 * kWords; ++i)
-      if (i < left) words.v[i / 4] |= uint32_t{from[i]} << i % 4 * 8;
-  }
-#pragma unroll
-  for (int i = 0; i < kWords; ++i) v[i] = words.v[i];
 }
 
 // The gradient of a pixel of a window, of which this is a word, with the masks of its channels.
@@ -128,7 +110,7 @@ __global__ void __launch_bounds__(kThreads, kRows* kColumns <= (kIsTf32<T> ? 4 :
       const int64_t place = int64_t{kIsPooled ? pixel / kWindowPixels : pixel} * s.k + channel;
       const int left = pixel < end ? s.k - channel : 0;
       load_channels(next[i], dy + place, left, is_wide);
-      if constexpr (kIsPooled) load_masks(masks[i], pooling.mask + place, left, is_wide);
+      if constexpr (kIsPooled) load_channels(masks[i], pooling.mask + place, left, is_wide);
     }
   };
   const auto word_of = [&](int pixel, int i) {  // of a lane's pixel

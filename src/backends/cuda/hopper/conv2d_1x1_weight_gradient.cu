@@ -15,6 +15,7 @@
 #include "backends/cuda/hopper/conv2d_1x1_tiles.h"
 #include "backends/cuda/hopper/conv2d_kernels.h"
 #include "backends/cuda/hopper/instructions.cuh"
+#include "backends/cuda/hopper/packs.cuh"
 
 namespace troika::cuda::hopper {
 namespace {
@@ -114,15 +115,11 @@ __device__ inline void multiply_all(float (&d)[F::kNumbers], uint32_t stages, ui
   wait_for_products<0>();
 }
 
-__device__ inline float4 pack_of(const float* d, int j) { return {d[4 * j], d[4 * j + 1], d[4 * j + 2], d[4 * j + 3]}; }
-
 // Writes pack j of a thread whose place in its group is `owner`: two rows of dweights from k on, 8
 // apart, and two columns of each.
 __device__ inline void write_pack(float* dweights, int k, int c, int channels, int j, int owner, const float4& pack) {
   const int lane = owner % 32, row = k + owner / 32 * 16 + lane / 4, column = c + j * 8 + lane % 4 * 2;
-  float* const to = dweights + int64_t{row} * channels + column;
-  *reinterpret_cast<float2*>(to) = {pack.x, pack.y};
-  *reinterpret_cast<float2*>(to + int64_t{8} * channels) = {pack.z, pack.w};
+  store_pack(dweights + int64_t{row} * channels + column, channels, pack);
 }
 
 // Adds up this block's share of the packs of all blocks with the same channels.
@@ -144,12 +141,7 @@ __device__ inline void add_share(const float4* partials, float* dweights, const 
             term < terms ? __ldcg(partials + (int64_t{block} * 2 + group) * F::kPartial + own) : float4{0, 0, 0, 0};
       }
 #pragma unroll
-      for (int i = 0; i < kAtOnce; ++i) {
-        sum.x += loaded[i].x;
-        sum.y += loaded[i].y;
-        sum.z += loaded[i].z;
-        sum.w += loaded[i].w;
-      }
+      for (int i = 0; i < kAtOnce; ++i) add_to(sum, loaded[i]);
     }
     write_pack(dweights, share.k + box * kTileChannels, share.c, work.c, own / kGroup, own % kGroup, sum);
   }

@@ -13,6 +13,7 @@
 #include "backends/cuda/hopper/conv2d_kernels.h"
 #include "backends/cuda/hopper/conv2d_tiles.h"
 #include "backends/cuda/hopper/instructions.cuh"
+#include "backends/cuda/hopper/packs.cuh"
 #include "core/text.h"
 
 namespace troika::cuda::hopper {
@@ -60,32 +61,18 @@ __device__ inline void add_share(const float4* partials, float* dweights, float4
           loaded[i] = next < blocks ? __ldcg(partials + int64_t{next} * kPartial + pack) : float4{0, 0, 0, 0};
         }
 #pragma unroll
-        for (int i = 0; i < kAtOnce; ++i) {
-          sum.x += loaded[i].x;
-          sum.y += loaded[i].y;
-          sum.z += loaded[i].z;
-          sum.w += loaded[i].w;
-        }
+        for (int i = 0; i < kAtOnce; ++i) add_to(sum, loaded[i]);
       }
       shared[threadIdx.x] = sum;
     }
     sync_threads(kMultiplyingThreads, kMultiplying);
     if (is_mine && part == 0) {
 #pragma unroll
-      for (int i = 1; i < kParts; ++i) {
-        const float4 other = shared[i * kWidth + column];
-        sum.x += other.x;
-        sum.y += other.y;
-        sum.z += other.z;
-        sum.w += other.w;
-      }
-      // Pack j of a thread has two rows of dweights, 8 apart, and two columns of each.
+      for (int i = 1; i < kParts; ++i) add_to(sum, shared[i * kWidth + column]);
       const int j = pack / kMultiplying, owner = pack % kMultiplying, lane = owner % 32;
       const int row = owner % kGroup / 32 * 16 + lane / 4;
       const int tap = j / 8 * 3 + owner / kGroup, channel = j % 8 * 8 + lane % 4 * 2;
-      float* const to = dweights + (row * kTaps + tap) * kChannels + channel;
-      *reinterpret_cast<float2*>(to) = {sum.x, sum.y};
-      *reinterpret_cast<float2*>(to + 8 * kTaps * kChannels) = {sum.z, sum.w};
+      store_pack(dweights + (row * kTaps + tap) * kChannels + channel, kTaps * kChannels, sum);
     }
     sync_threads(kMultiplyingThreads, kMultiplying);
   }

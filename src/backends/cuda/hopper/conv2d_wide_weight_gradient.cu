@@ -27,6 +27,7 @@
 #include "backends/cuda/hopper/conv2d_kernels.h"
 #include "backends/cuda/hopper/conv2d_tiles.h"
 #include "backends/cuda/hopper/instructions.cuh"
+#include "backends/cuda/hopper/packs.cuh"
 #include "core/text.h"
 
 namespace troika::cuda::hopper {
@@ -189,25 +190,12 @@ __device__ inline void multiply_all(float (&d)[kNumbers], const Share& share, co
   wait_for_products<0>();
 }
 
-__device__ inline float4 pack_of(const float (&d)[kNumbers], int j) {
-  return {d[4 * j], d[4 * j + 1], d[4 * j + 2], d[4 * j + 3]};
-}
-
-__device__ inline void add_to(float4& sum, const float4& more) {
-  sum.x += more.x;
-  sum.y += more.y;
-  sum.z += more.z;
-  sum.w += more.w;
-}
-
 // Writes pack j of thread `owner`: two rows of dweights, 8 apart, and two columns of each.
 template <typename T>
 __device__ inline void write_pack(float* dweights, const Share& share, int j, int owner, const float4& pack) {
   const int lane = owner % 32, row = share.k + owner % kGroup / 32 * 16 + lane / 4;
   const int tap = owner / kGroup * kFilterColumns + j / 8, channel = share.c + j % 8 * 8 + lane % 4 * 2;
-  float* const to = dweights + (int64_t{row} * kTaps + tap) * T::kChannels + channel;
-  *reinterpret_cast<float2*>(to) = {pack.x, pack.y};
-  *reinterpret_cast<float2*>(to + int64_t{8} * kTaps * T::kChannels) = {pack.z, pack.w};
+  store_pack(dweights + (int64_t{row} * kTaps + tap) * T::kChannels + channel, kTaps * T::kChannels, pack);
 }
 
 // Waits until all blocks have written their partial sums.
