@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -12,38 +11,19 @@
 #include "backends/cuda/small_conv2d.h"
 #include "backends/cuda/stem_mma.h"
 #include "numbers.h"
+#include "small_case.h"
 
 namespace troika::cuda {
 namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-struct Case {
-  DType dtype;
+struct Case : SmallCase {
   FusedPool kind;
-  int64_t n, c, k;
-  std::array<int64_t, 2> size, kernel, padding;
-  int multiprocessors = 3;          // so few that a block has several images
-  size_t shared_bytes = 163 << 10;  // what each GPU of these capabilities but the smallest has
-
-  Convolution convolution() const {
-    return {.n = n,
-            .c = c,
-            .k = k,
-            .groups = 1,
-            .x_size = {size[0], size[1]},
-            .y_size = {size[0] + 2 * padding[0] - kernel[0] + 1, size[1] + 2 * padding[1] - kernel[1] + 1},
-            .kernel = {kernel[0], kernel[1]},
-            .stride = {1, 1},
-            .padding = {padding[0], padding[1]},
-            .dilation = {1, 1}};
-  }
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& c) {
-  out << name_of(c.dtype) << (c.kind == FusedPool::max ? "_max_" : "_average_") << c.n << 'x' << c.c << 'x' << c.size[0]
-      << 'x' << c.size[1] << "_to_" << c.k << "_kernel_" << c.kernel[0] << 'x' << c.kernel[1];
-  return out << "_padding_" << c.padding[0] << 'x' << c.padding[1] << "_on_" << c.multiprocessors;
+  return out << static_cast<const SmallCase&>(c) << (c.kind == FusedPool::max ? "_max" : "_average");
 }
 
 struct Pooled {
@@ -182,7 +162,7 @@ class FusedPools : public KernelTest<Case, 80> {
   const Convolution v_ = GetParam().convolution();
   const DType dtype_ = GetParam().dtype;
   const FusedPool kind_ = GetParam().kind;
-  const SmallConv2dLimits limits_{GetParam().multiprocessors, GetParam().shared_bytes};
+  const SmallConv2dLimits limits_ = GetParam().limits();
   const int64_t windows_ = v_.y_elements() / 4;
 };
 
@@ -289,30 +269,30 @@ constexpr FusedPool kAverage = FusedPool::average, kMax = FusedPool::max;
 
 // The second convolutions of LeNets, channels that fill no word, padding, one stage and two, and
 // one image on many multiprocessors.
-const auto kSmall = testing::Values(Case{DType::bf16, kAverage, 5, 20, 50, {12, 12}, {5, 5}, {0, 0}},
-                                    Case{DType::f16, kMax, 5, 20, 50, {12, 12}, {5, 5}, {0, 0}},
-                                    Case{DType::bf16, kAverage, 3, 20, 50, {12, 12}, {5, 5}, {0, 0}, 132},
-                                    Case{DType::f32, kAverage, 3, 20, 50, {12, 12}, {5, 5}, {0, 0}, 3, 227 << 10},
-                                    Case{DType::bf16, kMax, 33, 6, 16, {14, 14}, {5, 5}, {0, 0}, 4},
-                                    Case{DType::f32, kMax, 7, 17, 31, {10, 12}, {3, 5}, {1, 2}},
-                                    Case{DType::f16, kAverage, 3, 2, 3, {6, 4}, {1, 1}, {0, 0}},
-                                    Case{DType::bf16, kAverage, 1, 48, 24, {12, 12}, {3, 1}, {1, 0}, 132},
-                                    Case{DType::bf16, kMax, 9, 10, 21, {6, 8}, {7, 7}, {3, 3}, 2},
-                                    Case{DType::bf16, kMax, 5, 6, 20, {12, 10}, {3, 3}, {1, 1}, 2},
-                                    Case{DType::f32, kAverage, 3, 5, 16, {8, 10}, {3, 3}, {1, 1}, 2});
+const auto kSmall = testing::Values(Case{{DType::bf16, 5, 20, 50, {12, 12}, {5, 5}, {0, 0}}, kAverage},
+                                    Case{{DType::f16, 5, 20, 50, {12, 12}, {5, 5}, {0, 0}}, kMax},
+                                    Case{{DType::bf16, 3, 20, 50, {12, 12}, {5, 5}, {0, 0}, 132}, kAverage},
+                                    Case{{DType::f32, 3, 20, 50, {12, 12}, {5, 5}, {0, 0}, 3, 227 << 10}, kAverage},
+                                    Case{{DType::bf16, 33, 6, 16, {14, 14}, {5, 5}, {0, 0}, 4}, kMax},
+                                    Case{{DType::f32, 7, 17, 31, {10, 12}, {3, 5}, {1, 2}}, kMax},
+                                    Case{{DType::f16, 3, 2, 3, {6, 4}, {1, 1}, {0, 0}}, kAverage},
+                                    Case{{DType::bf16, 1, 48, 24, {12, 12}, {3, 1}, {1, 0}, 132}, kAverage},
+                                    Case{{DType::bf16, 9, 10, 21, {6, 8}, {7, 7}, {3, 3}, 2}, kMax},
+                                    Case{{DType::bf16, 5, 6, 20, {12, 10}, {3, 3}, {1, 1}, 2}, kMax},
+                                    Case{{DType::f32, 3, 5, 16, {8, 10}, {3, 3}, {1, 1}, 2}, kAverage});
 INSTANTIATE_TEST_SUITE_P(Small, FusedPools, kSmall, testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Small, FusedInputGradients, kSmall, testing::PrintToStringParamName());
 
 // Images of one channel: small and large kernels, one group of channels and several.
 INSTANTIATE_TEST_SUITE_P(Stems, FusedPools,
-                         testing::Values(Case{DType::bf16, kAverage, 3, 1, 20, {26, 26}, {3, 3}, {0, 0}, 2},
-                                         Case{DType::f16, kMax, 2, 1, 50, {14, 10}, {5, 5}, {2, 2}, 2},
-                                         Case{DType::f32, kAverage, 3, 1, 20, {26, 26}, {3, 3}, {0, 0}, 2},
-                                         Case{DType::f32, kMax, 2, 1, 7, {9, 13}, {4, 8}, {0, 0}, 2},
-                                         Case{DType::bf16, kMax, 2, 1, 67, {12, 12}, {7, 7}, {3, 3}, 2},
-                                         Case{DType::bf16, kAverage, 2, 1, 64, {12, 10}, {3, 3}, {1, 1}, 2},
-                                         Case{DType::f32, kMax, 2, 1, 64, {8, 12}, {3, 3}, {1, 1}, 2},
-                                         Case{DType::f16, kAverage, 40, 1, 33, {8, 6}, {3, 3}, {1, 1}, 132}),
+                         testing::Values(Case{{DType::bf16, 3, 1, 20, {26, 26}, {3, 3}, {0, 0}, 2}, kAverage},
+                                         Case{{DType::f16, 2, 1, 50, {14, 10}, {5, 5}, {2, 2}, 2}, kMax},
+                                         Case{{DType::f32, 3, 1, 20, {26, 26}, {3, 3}, {0, 0}, 2}, kAverage},
+                                         Case{{DType::f32, 2, 1, 7, {9, 13}, {4, 8}, {0, 0}, 2}, kMax},
+                                         Case{{DType::bf16, 2, 1, 67, {12, 12}, {7, 7}, {3, 3}, 2}, kMax},
+                                         Case{{DType::bf16, 2, 1, 64, {12, 10}, {3, 3}, {1, 1}, 2}, kAverage},
+                                         Case{{DType::f32, 2, 1, 64, {8, 12}, {3, 3}, {1, 1}, 2}, kMax},
+                                         Case{{DType::f16, 40, 1, 33, {8, 6}, {3, 3}, {1, 1}, 132}, kAverage}),
                          testing::PrintToStringParamName());
 
 TEST(DifferenceOfMasks, CountsWindows) {

@@ -4,44 +4,16 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <limits>
 
 #include "numbers.h"
+#include "small_case.h"
 
 namespace troika::cuda {
 namespace {
 
-struct Case {
-  DType dtype;
-  int64_t n, c, k;
-  std::array<int64_t, 2> size, kernel, padding;
-  int multiprocessors = 3;          // so few that a block has several images
-  size_t shared_bytes = 163 << 10;  // what each GPU of these capabilities but the smallest has
-
-  SmallConv2dLimits limits() const { return {multiprocessors, shared_bytes}; }
-  Convolution convolution() const {
-    return {.n = n,
-            .c = c,
-            .k = k,
-            .groups = 1,
-            .x_size = {size[0], size[1]},
-            .y_size = {size[0] + 2 * padding[0] - kernel[0] + 1, size[1] + 2 * padding[1] - kernel[1] + 1},
-            .kernel = {kernel[0], kernel[1]},
-            .stride = {1, 1},
-            .padding = {padding[0], padding[1]},
-            .dilation = {1, 1}};
-  }
-};
-
-std::ostream& operator<<(std::ostream& out, const Case& c) {
-  const auto pair = [&](const std::array<int64_t, 2>& p) -> std::ostream& { return out << p[0] << 'x' << p[1]; };
-  out << name_of(c.dtype) << '_' << c.n << 'x' << c.c << 'x';
-  pair(c.size) << "_to_" << c.k << "_kernel_";
-  pair(c.kernel) << "_padding_";
-  return pair(c.padding) << "_on_" << c.multiprocessors << '_' << (c.shared_bytes >> 10);
-}
+using Case = SmallCase;
 
 // Results are right to a unit of their last place and the rounding of sums in f32.
 void expect_rounded(const Numbers& found, const std::vector<double>& expected) {
