@@ -128,9 +128,14 @@ Dropped drop_layers(const Graph& graph, const std::vector<std::string>& patterns
     bool matches = false;
     for (size_t i = 0; i < pass.loss(); ++i) {
       const Node& node = graph.nodes()[i];
-      if (!matches_pattern(pattern, node.name)) continue;
-      matches = true;
-      for (ValueId id : pass.droppable(node)) dropped[id] = true;
+      const bool is_layer = matches_pattern(pattern, node.name);
+      matches = matches || is_layer;
+      for (ValueId id : pass.droppable(node)) {
+        // A pooling's output that a convolution makes has the pooling's name (fuse_pools.cpp).
+        const std::string& name = graph.value(id).name;
+        if (!is_layer && (name.empty() || !matches_pattern(pattern, name))) continue;
+        matches = dropped[id] = true;
+      }
     }
     if (!matches)
       throw Error(Status::not_found,

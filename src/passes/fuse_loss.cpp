@@ -7,14 +7,12 @@
 
 #include "ops/linear.h"
 #include "ops/linear_cross_entropy.h"
+#include "ops/relu.h"
+#include "passes/links.h"
 #include "passes/passes.h"
 
 namespace troika {
 namespace {
-
-namespace relu_gradient {
-enum Input : size_t { y, dy };
-}
 
 // The nodes that one takes the place of. `cast` and `relu` may be null.
 struct Chain {
@@ -27,63 +25,40 @@ struct Chain {
   ValueId dx() const { return (relu ? relu : gradient)->outputs[0]; }
 };
 
-class LossFusion {
- public:
-  explicit LossFusion(const Graph& graph)
-      : graph_(graph), uses_(count_uses(graph)), makers_(uses_.size()), readers_(uses_.size()) {
-    for (const Node& node : graph.nodes()) {
-      for (ValueId id : node.outputs) makers_[id] = &node;
-      for (ValueId id : node.inputs)
-        if (id != kNoValue) readers_[id].push_back(&node);
-    }
-  }
+// Whether both values are one, or casts of one: recompute casts a parameter again.
+bool are_same(const Graph& graph, const Links& links, ValueId a, ValueId b) {
+  const Node *const of_a = links.maker(a), *const of_b = links.maker(b);
+  const auto is_cast = [](const Node* node) { return node && node->op == &cast_op; };
+  return a == b || (is_cast(of_a) && is_cast(of_b) && of_a->inputs == of_b->inputs && graph.type(a) == graph.type(b));
+}
 
-  // Returns the chain of a loss. Without an input gradient there is none.
-  Chain chain_of(const Node& loss) const {
-    Chain chain;
-    const ValueId logits = loss.inputs[loss::x];
-    const Node* const linear = makers_[logits];
-    if (!linear || linear->op != &linear_op || linear->attributes.flag("relu")) return {};
-    // Only the host may read them, too: between the pieces of a step.
-    if (readers_[logits].size() != 1 || graph_.type(logits).dtype != DType::f32) return {};
-    chain.linear = linear;
-    chain.has_logits = uses_[logits] > 1;
-    chain.loss = &loss;
-    chain.slope = only_reader(loss.outputs[loss::probabilities], cross_entropy_gradient_op);
-    if (!chain.slope || !std::equal(loss.inputs.begin() + loss::target, loss.inputs.end(),
-                                    chain.slope->inputs.begin() + loss::target, chain.slope->inputs.end()))
-      return {};
-    const ValueId x = linear->inputs[product::x];
-    chain.cast = only_reader(chain.slope->outputs[0], cast_op);
-    if (graph_.type(chain.dy()).dtype != graph_.type(x).dtype) return {};
-    for (const Node* reader : readers_[chain.dy()])
-      if (reader->op == &linear_input_gradient_op &&
-          are_same(reader->inputs[input_gradient::weight], linear->inputs[product::weight]))
-        chain.gradient = reader;
-    if (!chain.gradient) return {};
-    chain.relu = only_reader(chain.gradient->outputs[0], relu_gradient_op);
-    if (chain.relu && chain.relu->inputs[relu_gradient::y] != x) chain.relu = nullptr;
-    return chain;
-  }
-
- private:
-  // Whether both values are one, or casts of one: recompute casts a parameter again.
-  bool are_same(ValueId a, ValueId b) const {
-    const auto is_cast = [&](ValueId id) { return makers_[id] && makers_[id]->op == &cast_op; };
-    return a == b ||
-           (is_cast(a) && is_cast(b) && makers_[a]->inputs == makers_[b]->inputs && graph_.type(a) == graph_.type(b));
-  }
-
-  // Returns the node that alone reads a value, if it is of this op; else null.
-  const Node* only_reader(ValueId id, const OpDef& op) const {
-    return uses_[id] == 1 && readers_[id].size() == 1 && readers_[id][0]->op == &op ? readers_[id][0] : nullptr;
-  }
-
-  const Graph& graph_;
-  const std::vector<int> uses_;
-  std::vector<const Node*> makers_;
-  std::vector<std::vector<const Node*>> readers_;
-};
+// Returns the chain of a loss. Without an input gradient there is none.
+Chain chain_of(const Graph& graph, const Links& links, const Node& loss) {
+  Chain chain;
+  const ValueId logits = loss.inputs[loss::x];
+  const Node* const linear = links.maker(logits);
+  if (!linear || linear->op != &linear_op || linear->attributes.flag("relu")) return {};
+  // Only the host may read them, too: between the pieces of a step.
+  if (links.readers(logits).size() != 1 || graph.type(logits).dtype != DType::f32) return {};
+  chain.linear = linear;
+  chain.has_logits = !links.is_inner(logits);
+  chain.loss = &loss;
+  chain.slope = links.only_reader(loss.outputs[loss::probabilities], cross_entropy_gradient_op);
+  if (!chain.slope || !std::equal(loss.inputs.begin() + loss::target, loss.inputs.end(),
+                                  chain.slope->inputs.begin() + loss::target, chain.slope->inputs.end()))
+    return {};
+  const ValueId x = linear->inputs[product::x];
+  chain.cast = links.only_reader(chain.slope->outputs[0], cast_op);
+  if (graph.type(chain.dy()).dtype != graph.type(x).dtype) return {};
+  for (const Node* reader : links.readers(chain.dy()))
+    if (reader->op == &linear_input_gradient_op &&
+        are_same(graph, links, reader->inputs[input_gradient::weight], linear->inputs[product::weight]))
+      chain.gradient = reader;
+  if (!chain.gradient) return {};
+  chain.relu = links.only_reader(chain.gradient->outputs[0], relu_gradient_op);
+  if (chain.relu && chain.relu->inputs[relu_gradient::y] != x) chain.relu = nullptr;
+  return chain;
+}
 
 // Returns the node for a chain, with the chain's own values.
 Node fused(const Chain& chain) {
@@ -102,12 +77,12 @@ Node fused(const Chain& chain) {
 }  // namespace
 
 void fuse_loss(Graph& graph, const FusesLoss& fuses) {
-  const LossFusion fusion(graph);
+  const Links links(graph);
   std::map<const Node*, Node> fused_at;  // by the loss, after which all inputs are there
   std::set<const Node*> gone;
   for (const Node& node : graph.nodes()) {
     if (node.op != &cross_entropy_op) continue;
-    const Chain chain = fusion.chain_of(node);
+    const Chain chain = chain_of(graph, links, node);
     if (!chain.loss || !fuses(graph, *chain.linear)) continue;
     fused_at.emplace(&node, fused(chain));
     for (const Node* of_chain : chain.nodes())

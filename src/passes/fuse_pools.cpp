@@ -7,6 +7,7 @@
 #include "ops/fused_pool.h"
 #include "ops/products.h"
 #include "ops/window.h"
+#include "passes/links.h"
 #include "passes/passes.h"
 
 namespace troika {
@@ -37,18 +38,8 @@ struct PoolGradient {
 
 class PoolFusion {
  public:
-  PoolFusion(Graph& graph, const FusesPool& fuses)
-      : graph_(graph),
-        fuses_(fuses),
-        uses_(count_uses(graph)),
-        makers_(graph.values().size(), nullptr),
-        readers_(graph.values().size()) {
-    for (Node& node : graph.nodes()) {
-      for (ValueId id : node.outputs) makers_[id] = &node;
-      for (ValueId id : node.inputs)
-        if (id != kNoValue) readers_[id].push_back(&node);
-    }
-  }
+  PoolFusion(Graph& graph, const FusesPool& fuses, const StageOf& stage_of)
+      : graph_(graph), fuses_(fuses), stage_of_(stage_of), links_(graph) {}
 
   void run() {
     for (Node& node : graph_.nodes())
@@ -63,28 +54,29 @@ class PoolFusion {
   Node* find_conv2d(const PoolGradient& gradient) const {
     ValueId y = gradient.relu;
     if (gradient.places != kNoValue) {
-      const Node* const pool = makers_[gradient.places];
+      const Node* const pool = links_.maker(gradient.places);
       if (!pool || (y != kNoValue && pool->inputs[0] != y)) return nullptr;
       y = pool->inputs[0];
     }
-    for (const Node* reader : readers_[gradient.dx]) {  // an average without a ReLU reads nothing of the forward pass
+    for (const Node* reader :
+         links_.readers(gradient.dx)) {  // an average without a ReLU reads nothing of the forward pass
       if (y != kNoValue || reader->op != &conv2d_weight_gradient_op) continue;
-      for (const Node* layer : readers_[reader->inputs[weight_gradient::x]])
+      for (const Node* layer : links_.readers(reader->inputs[weight_gradient::x]))
         if (layer->op == &conv2d_op && layer->name == reader->name) y = layer->outputs[product::y];
     }
-    Node* const conv2d = y == kNoValue ? nullptr : makers_[y];
+    Node* const conv2d = y == kNoValue ? nullptr : links_.maker(y);
     return conv2d && conv2d->op == &conv2d_op && conv2d->outputs.size() == 1 ? conv2d : nullptr;
   }
 
   // Whether only these nodes, and no output of the graph, read a value.
   bool is_read_by(ValueId id, const std::vector<const Node*>& nodes) const {
-    return uses_[id] == static_cast<int>(nodes.size()) &&
-           std::is_permutation(readers_[id].begin(), readers_[id].end(), nodes.begin(), nodes.end());
+    const std::vector<Node*>& readers = links_.readers(id);
+    return links_.is_inner(id) && std::is_permutation(readers.begin(), readers.end(), nodes.begin(), nodes.end());
   }
 
   // Whether a node is a gradient of the convolution that reads dy as its convolution's result.
   static bool is_gradient_of(const Node& conv2d, ValueId dy, const Node& node) {
-    if (node.name != conv2d.name || node.attributes.has("sums")) return false;
+    if (node.name != conv2d.name) return false;
     if (node.op == &conv2d_weight_gradient_op)
       return node.inputs[weight_gradient::dy] == dy && node.inputs[weight_gradient::x] == conv2d.inputs[product::x];
     return node.op == &conv2d_input_gradient_op && node.inputs[input_gradient::dy] == dy &&
@@ -94,21 +86,22 @@ class PoolFusion {
   void fuse(Node& node) {
     const PoolGradient gradient(node);
     Node* const conv2d = find_conv2d(gradient);
-    // If values are computed again, the convolution may stand after the gradient.
-    if (!conv2d || conv2d > &node) return;
+    // If values were computed again, the convolution might stand after the gradient.
+    if (!conv2d || conv2d > &node || (stage_of_ && stage_of_(conv2d->name) != stage_of_(node.name))) return;
     const bool has_relu = conv2d->attributes.flag("relu");
     if (has_relu != (gradient.relu != kNoValue)) return;
     const ValueId y = conv2d->outputs[product::y];
-    const auto pool = std::find_if(readers_[y].begin(), readers_[y].end(), [](const Node* n) { return is_pool(*n); });
-    if (pool == readers_[y].end()) return;
+    const std::vector<Node*>& readers = links_.readers(y);
+    const auto pool = std::find_if(readers.begin(), readers.end(), [](const Node* n) { return is_pool(*n); });
+    if (pool == readers.end()) return;
     std::vector<const Node*> readers_of_y = {*pool};
     if (has_relu) readers_of_y.push_back(&node);
     const bool is_max = (*pool)->op == &max_pool2d_op;
     if (is_max != is_max_gradient(node) || !is_read_by(y, readers_of_y) ||
-        (is_max && !((*pool)->outputs[1] == gradient.places && is_read_by(gradient.places, {&node}))))
+        (is_max && !is_read_by(gradient.places, {&node})))
       return;
-    const std::vector<Node*>& gradients = readers_[gradient.dx];
-    if (gradients.empty() || uses_[gradient.dx] != static_cast<int>(gradients.size()) ||
+    const std::vector<Node*>& gradients = links_.readers(gradient.dx);
+    if (gradients.empty() || !links_.is_inner(gradient.dx) ||
         !std::all_of(gradients.begin(), gradients.end(),
                      [&](const Node* n) { return is_gradient_of(*conv2d, gradient.dx, *n); }))
       return;
@@ -125,6 +118,7 @@ class PoolFusion {
                   dy = PoolGradient(pool_gradient).dy;
     conv2d.attributes.set("pool", kind);
     conv2d.outputs = {pool.outputs[0], mask};
+    graph_.value(pool.outputs[0]).name = pool.name;  // recompute finds the layer's output by it
     for (Node* node : gradients) {
       node->attributes.set("pool", kind);
       node->inputs[node->op == &conv2d_weight_gradient_op ? size_t{weight_gradient::dy} : size_t{input_gradient::dy}] =
@@ -137,13 +131,14 @@ class PoolFusion {
 
   Graph& graph_;
   const FusesPool& fuses_;
-  const std::vector<int> uses_;
-  std::vector<Node*> makers_;
-  std::vector<std::vector<Node*>> readers_;
+  const StageOf& stage_of_;
+  const Links links_;
 };
 
 }  // namespace
 
-void fuse_pools(Graph& graph, const FusesPool& fuses) { PoolFusion(graph, fuses).run(); }
+void fuse_pools(Graph& graph, const FusesPool& fuses, const StageOf& stage_of) {
+  PoolFusion(graph, fuses, stage_of).run();
+}
 
 }  // namespace troika

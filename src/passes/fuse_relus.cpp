@@ -1,5 +1,6 @@
 // fuse_relus: a pooling after a ReLU, as in LeNet. The gradient of the pooling applies that of the
 // ReLU: saves two of four memory passes, and a launch.
+#include "ops/relu.h"
 #include "passes/passes.h"
 
 namespace troika {
@@ -8,10 +9,6 @@ namespace {
 bool is_pool_gradient(const Node& node) {
   return node.op == &max_pool2d_gradient_op || node.op == &avg_pool2d_gradient_op ||
          node.op == &adaptive_avg_pool2d_gradient_op;
-}
-
-namespace relu_gradient {
-enum Input : size_t { y, dy };
 }
 
 }  // namespace

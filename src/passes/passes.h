@@ -35,10 +35,11 @@ void fuse_relus(Graph& graph);
 
 // Lets convolutions apply the pooling of 2 x 2 pixels that follows, and their gradients the
 // gradients of the pooling and of the ReLU before it: the image before the pooling, and its
-// gradient, are never stored. To be run after autodiff and fuse_relus. `fuses` returns whether the
-// device's kernels can, for a conv2d and its max_pool2d or avg_pool2d.
+// gradient, are never stored. To be run after autodiff and fuse_relus, before recompute. `fuses`
+// returns whether the device's kernels can, for a conv2d and its max_pool2d or avg_pool2d. Layers
+// of two stages stay apart.
 using FusesPool = std::function<bool(const Graph&, const Node& conv2d, const Node& pool)>;
-void fuse_pools(Graph& graph, const FusesPool& fuses);
+void fuse_pools(Graph& graph, const FusesPool& fuses, const StageOf& stage_of = {});
 
 // Lets convolutions and their input gradients return the sums of their results that batch_norm2d
 // and its gradient need, if the device's kernel has them at once. To be run after autodiff,

@@ -1,6 +1,7 @@
 // The recipe, to be read from top to bottom.
 #include "plan/compile.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -98,6 +99,28 @@ void check_sizes(const Graph& graph) {
     for (ValueId id : node.outputs) check(id, text("layer '", node.name, "'"));
 }
 
+// Returns the place of the node that makes a value.
+size_t place_of_maker(const Graph& graph, ValueId id) {
+  const auto makes = [=](const Node& node) { return std::count(node.outputs.begin(), node.outputs.end(), id) > 0; };
+  return static_cast<size_t>(std::find_if(graph.nodes().begin(), graph.nodes().end(), makes) - graph.nodes().begin());
+}
+
+// Appends the backward pass, and fuses what both passes have in common. Returns the number of
+// forward nodes that are left.
+size_t append_backward(PassManager& passes, Graph& graph, const CompileRequest& r, const StageOf& stage_of) {
+  const ValueId last = graph.nodes().back().outputs[0];  // of the forward pass
+  const auto trainable = r.channel_split ? trainable_in(graph, r.trainable) : r.trainable;
+  passes.run("autodiff", [&](Graph& g) { autodiff(g, trainable, r.form.has_input_gradient); });
+  if (r.spec.allow_tf32) passes.run("allow_tf32", allow_tf32);
+  if (r.spec.fuse) {
+    passes.run("fuse_relus", fuse_relus);
+    // Ranks of a channel group must have the same nodes, and GPUs of two kinds may differ.
+    if (r.fuses_pool && !r.channel_split)
+      passes.run("fuse_pools", [&](Graph& g) { fuse_pools(g, r.fuses_pool, stage_of); });
+  }
+  return place_of_maker(graph, last) + 1;
+}
+
 // Returns the network with its gradients for rank `channel_rank` of a channel group, and its number
 // of forward nodes.
 Network differentiate_network(const CompileRequest& r, int64_t samples, int channel_rank, const Log& log) {
@@ -120,8 +143,8 @@ Network differentiate_network(const CompileRequest& r, int64_t samples, int chan
     else
       passes.run("loss", [&](Graph& g) { append_training_loss(g, r); });
   }
+  const StageOf stage_of = r.stages ? [&](const std::string& layer) { return r.stages->stage_of(layer); } : StageOf();
   if (r.spec.fuse) {
-    const StageOf stage_of = r.stages ? [&](const std::string& layer) { return r.stages->stage_of(layer); } : StageOf();
     passes.run("fuse", [&](Graph& g) { fuse(g, stage_of); });
     passes.run("crop_unread", crop_unread);
   }
@@ -129,11 +152,11 @@ Network differentiate_network(const CompileRequest& r, int64_t samples, int chan
     passes.run("sync_batch_norm", [&](Graph& g) { sync_batch_norm(g, r.rank, r.ranks); });
   if (r.spec.compute != DType::f32)
     passes.run("mixed_precision", [&](Graph& g) { mixed_precision(g, r.spec.compute); });
-  const size_t forward_nodes = graph.nodes().size();
-  if (trains) {
-    const auto trainable = r.channel_split ? trainable_in(graph, r.trainable) : r.trainable;
-    passes.run("autodiff", [&](Graph& g) { autodiff(g, trainable, r.form.has_input_gradient); });
-  }
+  size_t forward_nodes = graph.nodes().size();
+  if (trains)
+    forward_nodes = append_backward(passes, graph, r, stage_of);
+  else if (r.spec.allow_tf32)
+    passes.run("allow_tf32", allow_tf32);
   return {std::move(graph), forward_nodes, {}};
 }
 
@@ -270,11 +293,9 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
   if (r.results.places > 0 && has_passes && !r.form.has_own_loss)
     passes.run("batch_results", [&](Graph& g) { insert_batch_results(g, r.results); });
   if (r.local_batch > 0 && has_passes) {
-    if (r.spec.allow_tf32) passes.run("allow_tf32", allow_tf32);
     if (trains && r.spec.fuse) {
       // If few activations are kept, the sum is kept instead of its terms.
       if (!r.spec.recompute.is_on()) passes.run("fuse_adds", fuse_adds);
-      passes.run("fuse_relus", fuse_relus);
       passes.run("zero_biases", zero_biases);
       passes.run("share_sums", share_sums);
       passes.run("absorb_biases", absorb_biases);
@@ -299,10 +320,6 @@ void fuse_on_device(Graph& graph, const CompileRequest& r, Device& device, const
   passes.run("fuse_loss", [&](Graph& g) {
     fuse_loss(g, [&](const Graph& of, const Node& linear) { return device.fuses_loss(of, linear); });
   });
-  passes.run("fuse_pools", [&](Graph& g) {
-    fuse_pools(
-        g, [&](const Graph& of, const Node& conv2d, const Node& pool) { return device.fuses_pool(of, conv2d, pool); });
-  });
   passes.run("fuse_sums", [&](Graph& g) {
     fuse_sums(g, {.rows = [&](const Graph& of, const Node& node) { return device.rows_of_sums(of, node); },
                   .has_mask = [&](const Graph& of, const Node& node) { return device.has_relu_mask(of, node); }});
@@ -324,7 +341,11 @@ void fuse_on_device(Graph& graph, const CompileRequest& r, Device& device, const
 
 }  // namespace
 
-Plan compile(const CompileRequest& r, Device& device, StateTable& state, const Log& log) {
+Plan compile(const CompileRequest& request, Device& device, StateTable& state, const Log& log) {
+  CompileRequest r = request;
+  r.fuses_pool = [&](const Graph& of, const Node& conv2d, const Node& pool) {
+    return device.fuses_pool(of, conv2d, pool);
+  };
   Graph graph = build_graph(r, log);
   if (r.mode == Mode::train && r.spec.fuse) fuse_on_device(graph, r, device, log);
   Plan plan = lower(graph, device, state, r.interruption, log);

@@ -10,6 +10,7 @@
 #include "parallel/micro_batches.h"
 #include "parallel/sync_batch_norm.h"
 #include "parallel/unroll.h"
+#include "passes/passes.h"
 #include "plan/lower.h"
 #include "plan/step_spec.h"
 
@@ -51,7 +52,8 @@ struct CompileRequest {
   int channel_rank = 0;
   BatchResults results;
   Interruption interruption;
-  bool runs_beside = false;  // the device records: gradients of weights run concurrently (StepSpec::least_beside)
+  FusesPool fuses_pool = {};  // whether the device does, which compile() asks; empty: it does not
+  bool runs_beside = false;   // the device records: gradients of weights run concurrently (StepSpec::least_beside)
   // For training:
   std::vector<std::string> trainable;      // of the whole model
   std::vector<std::string> own_trainable;  // those of this rank's layers, as buckets and groups

@@ -1,7 +1,6 @@
 // Kernels for filters of 1x1 on Hopper, which must prove themselves.
 #include "hopper_faults.h"
 #include "one_step.h"
-#include "support/temp_directory.h"
 
 namespace troika::test {
 namespace {
@@ -56,17 +55,13 @@ class OneByOneProof : public testing::Test {
   void TearDown() override { spoil_products(false); }
 };
 
+// Three forward, input gradients without sums, with, and with another gradient, three weight
+// gradients.
 TEST_F(OneByOneProof, right_kernels_compute_a_whole_step) {
-  const TempDirectory folder;
-  const Trained measured = train(kNet, {kGpu}, folder.path().string());
-  EXPECT_TRUE(measured.warnings.empty()) << measured.warnings.front();
-  EXPECT_EQ(choose("hopper2", folder.path()), 9)
-      << "three forward, input gradients without sums, with, and with another gradient, three weight gradients";
-  const Trained trained = train(kNet, {kGpu}, folder.path().string());
+  const Trained trained = expect_right_kernels(kNet, {{"hopper2", 9}});
   EXPECT_EQ(trained.launches_of("cuda:own:hopper2"), 11u) << trained.plan;
   EXPECT_EQ(trained.launches_of("_merged"), 4u) << "moments come from the convolution: " << trained.plan;
   EXPECT_EQ(trained.launches_of("_summed"), 2u) << "sums come from the input gradient: " << trained.plan;
-  expect_same(kNet, trained, train(kNet, {kCpu}));
 }
 
 TEST_F(OneByOneProof, wrong_kernels_are_struck_out_and_change_no_result) {

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "support/temp_directory.h"
+
 namespace troika::test {
 namespace {
 
@@ -22,7 +24,7 @@ size_t Trained::launches_of(const std::string& kernel) const {
 }
 
 Trained train(const Recipe& recipe, const std::vector<troika_device>& devices, const std::string& engines,
-              int32_t precision) {
+              int32_t precision, int64_t recompute_segments) {
   Trained trained;
   troika_error error{};
   const auto call = [&](troika_status status) { ASSERT_GE(status, TROIKA_OK) << error.message; };
@@ -38,6 +40,7 @@ Trained train(const Recipe& recipe, const std::vector<troika_device>& devices, c
   call(recipe.build(context, &model, &error));
   troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
   trainer_options.precision = precision;
+  trainer_options.recompute_segments = recompute_segments;
   trainer_options.learning_rate = 0.01;
   call(troika_model_attach(model, devices.data(), static_cast<int32_t>(devices.size()), &trainer_options, &trainer,
                            &error));
@@ -128,6 +131,19 @@ int choose(const std::string& kernel, const std::filesystem::path& folder) {
     if (is_changed) engine = kernel;
     return is_changed;
   });
+}
+
+Trained expect_right_kernels(const Recipe& recipe, const std::map<std::string, int>& problems, int32_t precision) {
+  const TempDirectory folder;
+  const Trained measured = train(recipe, {kGpu}, folder.path().string(), precision);
+  EXPECT_TRUE(measured.warnings.empty()) << measured.warnings.front();
+  for (const auto& [kernel, count] : problems) EXPECT_EQ(choose(kernel, folder.path()), count) << kernel;
+  const Trained trained = train(recipe, {kGpu}, folder.path().string(), precision);
+  const bool is_tf32 = precision == TROIKA_PRECISION_TF32;
+  const Trained on_cpu = train(recipe, {kCpu}, "", is_tf32 ? TROIKA_PRECISION_F32 : precision);
+  expect_same(recipe, measured, on_cpu);
+  expect_same(recipe, trained, on_cpu);
+  return trained;
 }
 
 }  // namespace troika::test

@@ -52,7 +52,7 @@ class Layers {
 
 // Without a folder of engines, they are measured anew.
 Trained train(const Recipe& recipe, const std::vector<troika_device>& devices, const std::string& engines = "",
-              int32_t precision = TROIKA_PRECISION_BF16);
+              int32_t precision = TROIKA_PRECISION_BF16, int64_t recompute_segments = 0);
 
 // The norm of the difference, as a part of the norm.
 double distance(const std::vector<float>& found, const std::vector<float>& expected);
@@ -72,5 +72,11 @@ int change_engines(const std::filesystem::path& folder,
 // Has an own kernel of this name wherever it was measured. GPUs in software do not choose it: there
 // it is slow.
 int choose(const std::string& kernel, const std::filesystem::path& folder);
+
+// Trains on a GPU, which measures its ways and lets own kernels prove themselves, and then with own
+// kernels of these names for so many problems. Expects no warning, and both steps to be a CPU's.
+// Returns the second.
+Trained expect_right_kernels(const Recipe& recipe, const std::map<std::string, int>& problems,
+                             int32_t precision = TROIKA_PRECISION_BF16);
 
 }  // namespace troika::test

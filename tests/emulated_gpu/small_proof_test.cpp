@@ -54,49 +54,50 @@ class SmallProof : public testing::Test {
   void TearDown() override { emulated_gpu::spoil_warp_products(false); }
 };
 
+// Forward, input gradient, weight gradient.
 TEST_F(SmallProof, is_made_by_right_kernels) {
-  const TempDirectory folder;
-  const Trained measured = train(kLenet, {kGpu}, folder.path().string());
-  EXPECT_TRUE(measured.warnings.empty()) << measured.warnings.front();
-  EXPECT_EQ(choose("small2", folder.path()), 3) << "forward, input gradient, weight gradient";
-  const Trained trained = train(kLenet, {kGpu}, folder.path().string()), on_cpu = train(kLenet, {kCpu});
+  const Trained trained = expect_right_kernels(kLenet, {{"small2", 3}});
   EXPECT_EQ(trained.launches_of("cuda:own:small2"), 3u) << trained.plan;
   EXPECT_EQ(trained.launches_of("pool2d"), 0u) << "poolings belong to convolutions: " << trained.plan;
-  expect_same(kLenet, measured, on_cpu);
-  expect_same(kLenet, trained, on_cpu);
 }
 
-// Those of conv1 too, which has an image of one channel.
+// Forward and weight gradient of conv1 too, which has an image of one channel.
 TEST_F(SmallProof, is_made_by_right_kernels_in_tf32) {
-  const TempDirectory folder;
-  const Trained measured = train(kLenet, {kGpu}, folder.path().string(), TROIKA_PRECISION_TF32);
-  EXPECT_TRUE(measured.warnings.empty()) << measured.warnings.front();
-  EXPECT_EQ(choose("small2", folder.path()), 3) << "forward, input gradient, weight gradient";
-  EXPECT_EQ(choose("stem_mma2", folder.path()), 2) << "forward, weight gradient";
-  const Trained trained = train(kLenet, {kGpu}, folder.path().string(), TROIKA_PRECISION_TF32),
-                on_cpu = train(kLenet, {kCpu}, "", TROIKA_PRECISION_F32);
+  const Trained trained = expect_right_kernels(kLenet, {{"small2", 3}, {"stem_mma2", 2}}, TROIKA_PRECISION_TF32);
   EXPECT_EQ(trained.launches_of("cuda:own:small2"), 3u) << trained.plan;
   EXPECT_EQ(trained.launches_of("cuda:own:stem_mma2"), 2u) << trained.plan;
-  expect_same(kLenet, measured, on_cpu);
-  expect_same(kLenet, trained, on_cpu);
 }
 
+// Forward, weight gradient, and once an input gradient.
 TEST_F(SmallProof, is_made_by_right_kernels_of_poolings) {
-  const TempDirectory folder;
-  const Trained measured = train(kPools, {kGpu}, folder.path().string(), TROIKA_PRECISION_TF32);
-  EXPECT_TRUE(measured.warnings.empty()) << measured.warnings.front();
-  EXPECT_EQ(choose("small2", folder.path()), 5) << "forward, weight gradient, and once an input gradient";
-  const Trained trained = train(kPools, {kGpu}, folder.path().string(), TROIKA_PRECISION_TF32),
-                on_cpu = train(kPools, {kCpu}, "", TROIKA_PRECISION_F32);
+  const Trained trained = expect_right_kernels(kPools, {{"small2", 5}}, TROIKA_PRECISION_TF32);
   EXPECT_EQ(trained.launches_of("cuda:own:small2"), 5u) << trained.plan;
+  EXPECT_EQ(trained.launches_of("pool2d"), 0u) << "poolings belong to convolutions: " << trained.plan;
   const EnvironmentGuard guard("TROIKA_OWN_KERNELS");
   set_variable("TROIKA_OWN_KERNELS", "0");
   const Trained apart = train(kPools, {kGpu}, "", TROIKA_PRECISION_TF32);
   EXPECT_EQ(apart.launches_of("pool2d"), 4u) << "two layers, forward and backward: " << apart.plan;
-  for (const Trained* fused : {&measured, &trained}) {
-    EXPECT_EQ(fused->launches_of("pool2d"), 0u) << "poolings belong to convolutions: " << fused->plan;
-    expect_same(kPools, *fused, apart);
-    expect_same(kPools, *fused, on_cpu);
+  expect_same(kPools, trained, apart);
+}
+
+// Copies of convolutions that pool are the same kernels.
+TEST_F(SmallProof, is_needed_once_if_values_are_computed_again) {
+  for (const Recipe* recipe : {&kLenet, &kPools}) {
+    const TempDirectory folder;
+    const auto train_in = [&](int64_t segments) {
+      return train(*recipe, {kGpu}, folder.path().string(), TROIKA_PRECISION_TF32, segments);
+    };
+    train_in(0);
+    EXPECT_GE(choose("small2", folder.path()), 3);
+    choose("stem_mma2", folder.path());
+    const Trained kept = train_in(0);
+    for (int64_t segments : {3, 8}) {
+      const Trained again = train_in(segments);
+      EXPECT_EQ(again.numbers, kept.numbers) << segments;
+      EXPECT_EQ(again.loss, kept.loss) << segments;
+      EXPECT_EQ(again.launches_of("pool2d"), 0u) << again.plan;
+      EXPECT_GT(again.launches_of("conv2d '"), kept.launches_of("conv2d '")) << segments << ": " << again.plan;
+    }
   }
 }
 

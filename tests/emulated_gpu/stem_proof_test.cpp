@@ -2,7 +2,6 @@
 // warning, and a wrong one is not used.
 #include "hopper_faults.h"
 #include "one_step.h"
-#include "support/temp_directory.h"
 
 namespace troika::test {
 namespace {
@@ -36,16 +35,11 @@ class StemProof : public testing::Test {
   void TearDown() override { emulated_gpu::spoil_warp_products(false); }
 };
 
+// Forward, weight gradient.
 TEST_F(StemProof, is_made_by_a_right_kernel) {
-  const TempDirectory folder;
-  const Trained measured = train(kNet, {kGpu}, folder.path().string());
-  EXPECT_TRUE(measured.warnings.empty()) << measured.warnings.front();
-  EXPECT_EQ(choose("stem_mma2", folder.path()), 2) << "forward, weight gradient";
-  const Trained trained = train(kNet, {kGpu}, folder.path().string()), on_cpu = train(kNet, {kCpu});
+  const Trained trained = expect_right_kernels(kNet, {{"stem_mma2", 2}});
   EXPECT_EQ(trained.launches_of("cuda:own:stem_mma2"), 2u) << trained.plan;
   EXPECT_EQ(trained.launches_of("_merged"), 1u) << "moments come from the convolution: " << trained.plan;
-  expect_same(kNet, measured, on_cpu);
-  expect_same(kNet, trained, on_cpu);
 }
 
 TEST_F(StemProof, is_not_made_by_a_wrong_one) {

@@ -69,14 +69,10 @@ TEST_F(WrongKernel, is_no_right_one) {
   expect_same(kNet, trained, train(kNet, {kCpu}));
 }
 
+// Forward, input gradients without and with another gradient, weight gradient.
 TEST_F(WrongKernel, is_none_of_those_that_compute_a_whole_step) {
-  const TempDirectory folder;
-  train(kNet, {kGpu}, folder.path().string());
-  EXPECT_EQ(choose("hopper2", folder.path()), 4)
-      << "forward, input gradients without and with another gradient, weight gradient";
-  const Trained trained = train(kNet, {kGpu}, folder.path().string());
+  const Trained trained = expect_right_kernels(kNet, {{"hopper2", 4}});
   EXPECT_EQ(trained.launches_of("cuda:own:hopper2"), 8u) << trained.plan;
-  expect_same(kNet, trained, train(kNet, {kCpu}));
 }
 
 TEST_F(WrongKernel, is_struck_out_and_changes_no_result) {
@@ -93,12 +89,8 @@ TEST_F(WrongKernel, is_struck_out_and_changes_no_result) {
 }
 
 TEST_F(WrongKernel, is_none_of_a_linear_layer_of_few_outputs) {
-  const TempDirectory folder;
-  train(kNet, {kGpu}, folder.path().string());
-  EXPECT_EQ(choose("few_outputs1", folder.path()), 1);
-  const Trained trained = train(kNet, {kGpu}, folder.path().string());
+  const Trained trained = expect_right_kernels(kNet, {{"few_outputs1", 1}});
   EXPECT_EQ(trained.launches_of("cuda:own:few_outputs1"), 1u) << trained.plan;
-  expect_same(kNet, trained, train(kNet, {kCpu}));
 }
 
 TEST_F(WrongKernel, is_left_out_on_request) {

@@ -39,6 +39,17 @@ std::shared_ptr<Model> dropout_mlp() {
   return initialized(model);
 }
 
+// Returns a model whose convolutions are each followed by a pooling, which GPUs compute with them.
+std::shared_ptr<Model> pooling_net() {
+  auto model = std::make_shared<Model>("pooling_net");
+  ValueId x = model->add_input("x", {1, 12, 8});
+  x = add_relu(*model, "relu1", add_conv2d(*model, "conv1", x, {6, square(3, 1, 1)}));
+  x = add_max_pool2d(*model, "pool1", x, square(2, 2));
+  x = add_avg_pool2d(*model, "pool2", add_conv2d(*model, "conv2", x, {10, square(3, 1, 1)}), square(2, 2));
+  model->set_output(add_linear(*model, "fc1", add_flatten(*model, "flatten", x), 5, true));
+  return initialized(model);
+}
+
 std::vector<Batch> batches_for(const Model& model, const std::vector<int64_t>& sizes) {
   std::mt19937_64 engine(21);
   std::normal_distribution<float> normal;
@@ -80,6 +91,18 @@ TEST(Recompute, ChangesNoBitOfSmallNets) {
         for (const auto& make : {dropout_mlp, dropout_net, conv_net, batch_norm_net})
           expect_same_bits(make, options, devices, {{2, {}, 0}, {5, {}, 0}, {0, {"*"}, 0}, {3, {"*1"}, 0}});
     }
+}
+
+TEST(Recompute, ChangesNoBitOfConvolutionsThatPool) {
+  for (const bool allows_tf32 : {false, true}) {
+    TrainerOptions options = momentum_options();
+    options.compute = allows_tf32 ? DType::f32 : DType::bf16;
+    options.allow_tf32 = allows_tf32;
+    for (int devices : {1, 2})
+      expect_same_bits(
+          pooling_net, options, devices,
+          {{2, {}, 0}, {5, {}, 0}, {0, {"*"}, 0}, {0, {"pool1"}, 0}, {0, {"conv2", "pool2"}, 0}, {0, {}, 1 << 20}});
+  }
 }
 
 TEST(Recompute, ChangesNoBitOfResNets) {

@@ -1,6 +1,8 @@
 // Tests of fuse_pools: convolutions that pool their result, and gradients that read a pooled dy.
 #include "passes/graph_text.h"
 #include "passes/passes.h"
+#include "passes/recompute.h"
+#include "support/throws.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +11,7 @@ namespace {
 
 // A convolution with a pooling, and its backward pass, in parts that a test may change.
 struct Layer {
-  std::string height = "8", relu = "1", bias = "%2", pool = "avg_pool2d",
+  std::string height = "8", width = "6", relu = "1", bias = "%2", pool = "avg_pool2d",
               window = "kernel=[2, 2], padding=[0, 0], stride=[2, 2]";
   std::string places = "";          // a second output of the pooling
   std::string gradient = "%5, %6";  // the inputs of the pooling's gradient
@@ -17,6 +19,7 @@ struct Layer {
   std::string returned = "%7";
   std::string mask = "%12";  // the next value
 
+  std::string size() const { return height + ", " + width; }
   std::string conv(const std::string& attributes) const {
     return " \"conv\" {" + attributes + "dilation=[1, 1], groups=1, ";
   }
@@ -25,7 +28,7 @@ struct Layer {
     return R"(
 graph "net" {
   %0 : f32[2, 3, )" +
-           height + R"(, 6] samples "x"
+           size() + R"(] samples "x"
   %1 : f32[5, 3, 3, 3] parameter "conv.weight"
   %2 : f32[5] parameter "conv.bias"
   %5 : f32[2, 5, 4, 3] input "dy"
@@ -34,12 +37,12 @@ graph "net" {
 
   // Before the pass.
   std::string plain() const {
-    const std::string image = "f32[2, 5, " + height + ", 6]";
+    const std::string image = "f32[2, 5, " + size() + "]";
     return begin() + "  (%6 : " + image + ") = conv2d(%0, %1, " + bias + ")" + conv("") +
            "kernel=[3, 3], padding=[1, 1], " + rest(relu) + "}\n  (%7 : f32[2, 5, 4, 3]" + places + ") = " + pool +
            "(%6) \"pool\" {" + (pool == "avg_pool2d" ? "count_include_pad=1, " : "") + window + "}\n  (%8 : " + image +
            ") = " + pool + "_gradient(" + gradient + ") \"pool\" {" +
-           (pool == "avg_pool2d" ? "count_include_pad=1, " : "") + "input_shape=[2, 5, " + height + ", 6], " + window +
+           (pool == "avg_pool2d" ? "count_include_pad=1, " : "") + "input_shape=[2, 5, " + size() + "], " + window +
            "}\n" + gradients("%8", "", "") + more + "  return " + returned + ", %11\n}";
   }
   // After it.
@@ -54,8 +57,8 @@ graph "net" {
     return "  (%9 : f32[5, 3, 3, 3] gradient \"conv.weight\", %10 : f32[5] gradient \"conv.bias\") = "
            "conv2d_weight_gradient(%0, " +
            dy + mask_input + ")" + conv("bias=1, ") + "kernel=[3, 3], padding=[1, 1], " + pooled + rest("0") +
-           ", weight_shape=[5, 3, 3, 3]}\n  (%11 : f32[2, 3, " + height + ", 6]) = conv2d_input_gradient(%1, " + dy +
-           mask_input + ")" + conv("") + "input_shape=[2, 3, " + height + ", 6], kernel=[3, 3], padding=[1, 1], " +
+           ", weight_shape=[5, 3, 3, 3]}\n  (%11 : f32[2, 3, " + size() + "]) = conv2d_input_gradient(%1, " + dy +
+           mask_input + ")" + conv("") + "input_shape=[2, 3, " + size() + "], kernel=[3, 3], padding=[1, 1], " +
            pooled + rest("0") + "}\n";
   }
 };
@@ -124,12 +127,44 @@ TEST(FusePools, LeavePlacesThatAreReadElsewhere) {
   expect_left(layer);
 }
 
-TEST(FusePools, LeaveASizeThatIsOdd) { expect_left({.height = "9"}); }
+// As if they were apart: of the pooling only the pooled image is dropped, not the mask.
+TEST(FusePools, AreTwoLayersToRecompute) {
+  const Graph graph = run_on(
+      Layer{.more = "  (%12 : f32[2, 5, 4, 3]) = gelu(%7) \"next\"\n", .returned = "%12", .mask = "%13"}.plain());
+  const Node& conv2d = graph.nodes()[0];
+  ASSERT_EQ(conv2d.outputs.size(), 2u);
+  const Dropped pool = drop_layers(graph, {"po*"}), conv = drop_layers(graph, {"conv"});
+  EXPECT_TRUE(pool[conv2d.outputs[0]]);
+  EXPECT_FALSE(pool[conv2d.outputs[1]]);
+  EXPECT_TRUE(conv[conv2d.outputs[0]]);
+  EXPECT_TRUE(conv[conv2d.outputs[1]]);
+  EXPECT_THROWS(Status::not_found, "relu", drop_layers(graph, {"relu"}));
+}
+
+TEST(FusePools, LeaveLayersOfTwoStages) {
+  const auto fused_in = [](int stage_of_pool) {
+    Graph graph = parse_graph(Layer().plain());
+    fuse_pools(
+        graph, [](const Graph&, const Node&, const Node&) { return true; },
+        [=](const std::string& layer) { return layer == "pool" ? stage_of_pool : 0; });
+    return graph;
+  };
+  EXPECT_GRAPH(fused_in(1), Layer().plain());
+  EXPECT_GRAPH(fused_in(0), Layer().fused("1"));
+}
+
+TEST(FusePools, LeaveASizeThatIsOdd) {
+  expect_left({.height = "9"});
+  expect_left({.width = "7"});
+}
 
 TEST(FusePools, LeaveOtherWindows) {
   expect_left({.height = "9", .window = "kernel=[3, 2], padding=[0, 0], stride=[2, 2]"});
   expect_left({.height = "5", .window = "kernel=[2, 2], padding=[0, 0], stride=[1, 2]"});
   expect_left({.height = "6", .window = "kernel=[2, 2], padding=[1, 0], stride=[2, 2]"});
+  expect_left({.width = "7", .window = "kernel=[2, 3], padding=[0, 0], stride=[2, 2]"});
+  expect_left({.width = "4", .window = "kernel=[2, 2], padding=[0, 0], stride=[2, 1]"});
+  expect_left({.width = "4", .window = "kernel=[2, 2], padding=[0, 1], stride=[2, 2]"});
 }
 
 // As if the ReLU's gradient was a node of its own.
