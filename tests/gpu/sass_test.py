@@ -28,12 +28,12 @@ HOPPER = {
     "conv2d_wide": "conv2d_wide_kernel",
     "conv2d_wide_weight_gradient": "conv2d_wide_weight_gradient_kernel",
 }
-# Kernels whose warps multiply, for each architecture: the widest move that one of them needs.
+# Kernels whose warps multiply, for each architecture: the widest move that they need, or those of some forms.
 WARPS = {
     "small_conv2d": ("small_conv2d_kernel", "LDSM.16.M88.4"),
     "small_conv2d_weight_gradient": ("small_weight_gradient_kernel", "LDSM.16.MT88.4"),
-    "stem_mma": ("stem_mma_kernel<__nv_bfloat16, 2, 1, (troika::cuda::(anonymous namespace)::Ending)0>", "STG.E.128"),
-    "stem_mma_gradient": ("stem_mma_gradient_kernel<__nv_bfloat16, 4, 2, false>", "LDG.E.128"),
+    "stem_mma": ("stem_mma_kernel", "STG.E.128", r"Ending\)[01]>"),  # one that pools stores two channels at once
+    "stem_mma_gradient": ("stem_mma_gradient_kernel", "LDG.E.128", r"<__nv_bfloat16, 4, 2, (true|false)>"),
 }
 # Kernels whose packs have 16 bytes.
 PACKED = {
@@ -114,20 +114,20 @@ def hopper_faults(path, name):
     return faults
 
 
-def warp_faults(path, name, move):
+def warp_faults(path, name, move, form=""):
     """An object file has each kernel once for each architecture."""
     stacks = re.findall(r"Function ([^\n]+):\n[^\n]*?STACK:(\d+)", demangled(cuobjdump("--dump-resource-usage", path)))
     code = functions(cuobjdump("-sass", path))
     faults = [f"{short(kernel)} has a stack of {stack} bytes, need 0" for kernel, stack in stacks if int(stack)]
     for kernel, text in code:
         product = "HMMA.1688.F32.TF32" if "<float" in kernel else "HMMA.16816.F32"
-        if name.split("<")[0] in kernel and product not in text:
+        if name in kernel and product not in text:
             faults.append(f"{short(kernel)} has no {product}")
         faults += [f"{short(kernel)} spills: {spill}" for spill in ("STL", "LDL") if re.search(rf"\b{spill}\b", text)]
-    named = [text for kernel, text in code if name in kernel and "<float" not in kernel]
+    named = [(kernel, text) for kernel, text in code if name in kernel and re.search(form, kernel) and "<float" not in kernel]
     if not named:
         faults.append(f"{path.name} has no kernel {name}")
-    return faults + [f"{name} has no {move}" for text in named if move not in text]
+    return faults + [f"{short(kernel)} has no {move}" for kernel, text in named if move not in text]
 
 
 def packed_faults(path, pattern):
