@@ -15,7 +15,6 @@ namespace {
 
 bool is_pool(const Node& node) { return node.op == &avg_pool2d_op || node.op == &max_pool2d_op; }
 bool is_max_gradient(const Node& node) { return node.op == &max_pool2d_gradient_op; }
-bool is_pool_gradient(const Node& node) { return node.op == &avg_pool2d_gradient_op || is_max_gradient(node); }
 
 bool has_fused_window(const Node& pool) {
   const Window w = Window::of(pool);
@@ -48,6 +47,7 @@ class PoolFusion {
   }
 
  private:
+  static bool is_pool_gradient(const Node& node) { return node.op == &avg_pool2d_gradient_op || is_max_gradient(node); }
   static bool is_removed(const Node& node) { return is_pool(node) || is_pool_gradient(node); }
 
   // Returns the convolution whose pooled result has this gradient; null if that is not known.
@@ -58,8 +58,8 @@ class PoolFusion {
       if (!pool || (y != kNoValue && pool->inputs[0] != y)) return nullptr;
       y = pool->inputs[0];
     }
-    for (const Node* reader :
-         links_.readers(gradient.dx)) {  // an average without a ReLU reads nothing of the forward pass
+    // An average without a ReLU reads nothing of the forward pass.
+    for (const Node* reader : links_.readers(gradient.dx)) {
       if (y != kNoValue || reader->op != &conv2d_weight_gradient_op) continue;
       for (const Node* layer : links_.readers(reader->inputs[weight_gradient::x]))
         if (layer->op == &conv2d_op && layer->name == reader->name) y = layer->outputs[product::y];

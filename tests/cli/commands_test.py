@@ -432,12 +432,12 @@ PLAN = ["plan", "--model", "d2l_lenet", "--batch", 64, "--micro-batches", 4, "--
 PLAN_TABLE = """\
 d2l_lenet, batch 64 in f32, 4 devices of 2.00 MB; bytes of the device that needs most in all
 mesh        parameters   gradients   optimizer activations       total        sent      bubble        time
-4x1x1           516 kB      516 kB      516 kB     2.14 MB     3.69 MB      774 kB       0.0 %     2.68 ms  does not fit
-2x2x1           516 kB      516 kB      516 kB     2.04 MB     3.59 MB      884 kB      44.9 %     3.95 ms  does not fit
-2x1x2           259 kB      259 kB      259 kB     1.30 MB     2.08 MB      810 kB       0.0 %     3.07 ms  does not fit
-1x4x1            896 B       896 B       896 B     4.04 MB     4.05 MB      942 kB      69.6 %     6.76 ms  does not fit
-1x2x2           258 kB      258 kB      258 kB     1.28 MB     2.05 MB     1.54 MB      45.4 %     5.10 ms  does not fit
-1x1x4           134 kB      134 kB      134 kB     1.21 MB     1.61 MB     1.66 MB       0.0 %     3.27 ms  <- fastest that fits
+4x1x1           516 kB      516 kB      516 kB     2.14 MB     3.69 MB      774 kB       0.0 %     2.58 ms  does not fit
+2x2x1           516 kB      516 kB      516 kB     2.04 MB     3.59 MB      884 kB      46.2 %     3.91 ms  does not fit
+2x1x2           259 kB      259 kB      259 kB     1.30 MB     2.08 MB      810 kB       0.0 %     2.96 ms  does not fit
+1x4x1            896 B       896 B       896 B     4.04 MB     4.05 MB      942 kB      70.3 %     6.61 ms  does not fit
+1x2x2           258 kB      258 kB      258 kB     1.28 MB     2.05 MB     1.54 MB      46.6 %     5.01 ms  does not fit
+1x1x4           134 kB      134 kB      134 kB     1.21 MB     1.61 MB     1.66 MB       0.0 %     3.16 ms  <- fastest that fits
 """
 
 

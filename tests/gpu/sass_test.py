@@ -28,7 +28,8 @@ HOPPER = {
     "conv2d_wide": "conv2d_wide_kernel",
     "conv2d_wide_weight_gradient": "conv2d_wide_weight_gradient_kernel",
 }
-# Kernels whose warps multiply, for each architecture: the widest move that they need, or those of some forms.
+# Kernels whose warps multiply, for each architecture: the widest move that they need, or that those
+# of some forms need.
 WARPS = {
     "small_conv2d": ("small_conv2d_kernel", "LDSM.16.M88.4"),
     "small_conv2d_weight_gradient": ("small_weight_gradient_kernel", "LDSM.16.MT88.4"),
