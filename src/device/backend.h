@@ -147,6 +147,12 @@ class Device {
   virtual bool has_relu_mask([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& node) const {
     return false;
   }
+  // Whether the kernel of this batch_norm2d_gradient or conv2d_input_gradient can add an image that
+  // has every `stride`-th row and column alone (ops/addend.h).
+  virtual bool adds_without_gaps([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& node,
+                                 [[maybe_unused]] int64_t stride) const {
+    return false;
+  }
   // Whether kernels can apply this max_pool2d or avg_pool2d with windows of 2 x 2 to the result of
   // this conv2d, and its gradient to what the conv2d's gradients read (ops/fused_pool.h).
   virtual bool fuses_pool([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& conv2d,

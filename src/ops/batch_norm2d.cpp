@@ -5,6 +5,7 @@
 #include "ops/batch_norm2d.h"
 
 #include "core/text.h"
+#include "ops/addend.h"
 #include "ops/op_def.h"
 
 namespace troika {
@@ -104,9 +105,15 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
                    size, "]"));
   std::vector<TensorType> types = {in.types[x], in.types[weight], in.types[weight]};
   if (is_summed && (residual || in.has(addend))) in.fail("has sums, whose op returns dz; needs no residual");
-  if (in.has(addend) && in.types[addend] != in.types[dy])
-    in.fail(text("adds ", name_of(in.types[addend].dtype), in.shape(addend), " to ", name_of(in.types[dy].dtype),
-                 in.shape(dy), ", need both of one type"));
+  const int64_t stride = addend_stride_of(in.node);
+  if (stride < 1) in.fail(text("has an addend_stride of ", stride, ", need 1 or more"));
+  if (in.has(addend)) {
+    in.need_rank(dy, 4, "[batch, channels, height, width]");
+    const TensorType wanted = addend_type(in.types[dy], stride);
+    if (in.types[addend] != wanted)
+      in.fail(text("adds ", name_of(in.types[addend].dtype), in.shape(addend), ", need ", name_of(wanted.dtype),
+                   wanted.shape));
+  }
   if (in.has(addend) && !residual) in.fail("adds gradients and has no residual, need it: the sum is kept as dz");
   if (residual) types.push_back(in.types[x]);
   if (in.node.attributes.flag("has_dbias_too")) types.push_back(in.types[weight]);

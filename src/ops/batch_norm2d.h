@@ -34,7 +34,7 @@ enum Input : size_t {
   dy,
   own_sums,  // this and the next: with SyncBatchNorm, or none (batch_norm2d_gradient_sums)
   all_sums,
-  addend,  // or none: another gradient of y, added to dy (passes/fuse_adds.cpp)
+  addend,  // or none: another gradient of y, added to dy (passes/fuse_adds.cpp, ops/addend.h)
   kInputs
 };
 // dz if `residual`; dbias_too, which is dbias once more, if `has_dbias_too`

@@ -1,5 +1,6 @@
 // conv2d: 2-d convolution [n, c, h, w] x [k, c / groups, kh, kw] -> [n, k, h', w'], with optional
 // bias, and fused ReLU and pooling.
+#include "ops/addend.h"
 #include "ops/fused_pool.h"
 #include "ops/product_layer.h"
 #include "ops/window.h"
@@ -99,7 +100,9 @@ std::vector<TensorType> infer_input_gradient(const OpInputs& in) {
   };
   need(norm_x, types[0]);
   need(norm_y, in.has(addend) ? mask : types[0]);
-  if (in.has(addend)) need(addend, types[0]);
+  const int64_t stride = addend_stride_of(in.node);
+  if (stride < 1) in.fail(text("has an addend_stride of ", stride, ", need 1 or more"));
+  if (in.has(addend)) need(addend, addend_type(types[0], stride));
   types.push_back({DType::f32, {in.node.attributes.integer("sums"), 2 * shape[1] + 1}});
   return types;
 }

@@ -27,7 +27,7 @@ enum Input : size_t {
   norm_bias,
   norm_mean,
   norm_inv_std,
-  addend,  // or none
+  addend,  // or none (ops/addend.h)
   kAllInputs
 };
 enum Output : size_t { dx, sums };  // sums if `sums`

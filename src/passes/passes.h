@@ -53,6 +53,12 @@ struct KernelsOfSums {
 };
 void fuse_sums(Graph& graph, const KernelsOfSums& kernels);
 
+// Stores the input gradient of a convolution of 1x1 without the zeros that its stride leaves, if a
+// batch_norm2d_gradient or conv2d_input_gradient adds it to another gradient. `adds` returns
+// whether the kernel of this node can. To be run after fuse_adds and fuse_sums.
+using AddsWithoutGaps = std::function<bool(const Graph&, const Node&, int64_t stride)>;
+void close_gaps(Graph& graph, const AddsWithoutGaps& adds);
+
 // Merges the last linear layer of a classifier with its cross_entropy and the gradients of both,
 // if the device has a kernel for that. To be run after autodiff. Logits are rounded in another
 // order than by two kernels.

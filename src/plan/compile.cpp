@@ -324,6 +324,11 @@ void fuse_on_device(Graph& graph, const CompileRequest& r, Device& device, const
     fuse_sums(g, {.rows = [&](const Graph& of, const Node& node) { return device.rows_of_sums(of, node); },
                   .has_mask = [&](const Graph& of, const Node& node) { return device.has_relu_mask(of, node); }});
   });
+  passes.run("close_gaps", [&](Graph& g) {
+    close_gaps(g, [&](const Graph& of, const Node& node, int64_t stride) {
+      return device.adds_without_gaps(of, node, stride);
+    });
+  });
   const auto rounds = [&](const Graph& of, const Node& node) {
     r.interruption.check(kCompiling);
     std::vector<LogLine> notes;

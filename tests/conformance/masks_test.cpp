@@ -5,8 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "conformance/node_runner.h"
-#include "conformance/random.h"
+#include "conformance/one_node.h"
 #include "ops/batch_norm2d.h"
 #include "ops/op_def.h"
 #include "ops/products.h"
@@ -14,43 +13,6 @@
 
 namespace troika {
 namespace {
-
-// A graph of one node whose values are added one by one.
-class OneNode {
- public:
-  OneNode(const OpDef& op, Attributes attributes) {
-    node_.op = &op;
-    node_.name = "node";
-    node_.attributes = std::move(attributes);
-  }
-  void add_input(NodeRunner& runner, const TensorType& type, const Array& array) {
-    node_.inputs.push_back(graph_.add_value("", type));
-    held_.push_back(runner.hold(type, array, nullptr));
-  }
-  void add_no_input() {
-    node_.inputs.push_back(kNoValue);
-    held_.emplace_back();
-  }
-  void add_output(const TensorType& type) { node_.outputs.push_back(graph_.add_value("", type)); }
-  std::vector<Array> run(NodeRunner& runner) {
-    graph_.add_node(node_);
-    const NodeRunner::Result result = runner.run_node(graph_, graph_.nodes()[0], held_);
-    std::vector<Array> outputs;
-    for (const Held& output : result.outputs) outputs.push_back(runner.read(output));
-    return outputs;
-  }
-
- private:
-  Graph graph_;
-  Node node_;
-  std::vector<Held> held_;
-};
-
-Array random_array(const Shape& shape, Random& random, double offset = 0, double size = 1) {
-  Array array(shape);
-  for (double& v : array.data) v = offset + size * random.normal();
-  return array;
-}
 
 // The mask of an image, as batch_norm2d's kernel writes it: channels are the fastest.
 Array mask_of(Array& y) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "core/float16.h"
@@ -64,6 +65,15 @@ struct Copy {
   uint32_t barrier;
   std::vector<int> coordinates;
   unsigned thread;
+  int64_t number = 0;  // of a thread's store
+};
+
+// A wait for all but the last stores of a thread is one for those that came first.
+struct Stores {
+  int64_t issued = 0;
+  std::set<int64_t> pending;
+
+  bool are_done_but(int last) const { return pending.empty() || *pending.begin() >= issued - last; }
 };
 
 uint32_t swizzled(uint32_t address) { return address ^ (address >> 7 & 7) << 4; }
@@ -109,7 +119,7 @@ class Hardware : public BlockHardware {
   std::map<uint32_t, Barrier> barriers;
   std::map<int, ThreadBarrier> thread_barriers;
   std::deque<Copy> copies;
-  std::map<unsigned, int64_t> stores_left;  // of each thread
+  std::map<unsigned, Stores> stores;  // of each thread
   int64_t stores_done = 0;
   Warpgroup warpgroups[kMostWarpgroups];
 
@@ -132,7 +142,7 @@ class Hardware : public BlockHardware {
       b.bytes -= 2 * elements;
       b.end_phase_if_all_came();
     } else {
-      --stores_left[copy.thread];
+      stores[copy.thread].pending.erase(copy.number);
       ++stores_done;
     }
   }
@@ -258,13 +268,14 @@ void load_box(uint32_t to, const CUtensorMap& map, uint32_t barrier, std::initia
 
 void store_box(const CUtensorMap& map, uint32_t from, std::initializer_list<int> coordinates) {
   if (from % 128) stop("a box is not stored from a multiple of 128 bytes");
-  ++Hardware::get().stores_left[thread_number()];
-  Hardware::get().copies.push_back({false, decode(map), from, 0, coordinates, thread_number()});
+  Stores& stores = Hardware::get().stores[thread_number()];
+  stores.pending.insert(stores.issued);
+  Hardware::get().copies.push_back({false, decode(map), from, 0, coordinates, thread_number(), stores.issued++});
 }
 
 void wait_for_stores(int left) {
   Hardware& hardware = Hardware::get();
-  while (hardware.stores_left[thread_number()] > left) wait_for(hardware.stores_done, hardware.stores_done);
+  while (!hardware.stores[thread_number()].are_done_but(left)) wait_for(hardware.stores_done, hardware.stores_done);
 }
 
 void store_shared(uint32_t address, uint4 v) {

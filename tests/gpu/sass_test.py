@@ -24,6 +24,7 @@ HOPPER = {
     "conv2d_1x1": "conv2d_1x1_kernel",
     "conv2d_1x1_weight_gradient": "conv2d_1x1_weight_gradient_kernel",
     "conv2d_64": "conv2d_64_kernel",
+    "conv2d_64_halving_gradient": "conv2d_64_halving_gradient_kernel",
     "conv2d_64_weight_gradient": "conv2d_64_weight_gradient_kernel",
     "conv2d_wide": "conv2d_wide_kernel",
     "conv2d_wide_weight_gradient": "conv2d_wide_weight_gradient_kernel",
@@ -112,6 +113,10 @@ def hopper_faults(path, name):
     for kernel, text in code.items():
         faults += [f"{short(kernel)} has no {needed}" for needed in ("HGMMA", "UTMALDG") if needed not in text]
         faults += [f"{short(kernel)} spills: {spill}" for spill in ("STL", "LDL") if re.search(rf"\b{spill}\b", text)]
+        # A compiler that fears for registers lets each product wait for the one before.
+        products, waits = text.count("HGMMA"), text.count("WARPGROUP.DEPBAR.LE gsb0, 0x0")
+        if waits * 8 > products:
+            faults.append(f"{short(kernel)} waits {waits} times for all of its {products} products, need 1 in 8 at most")
     return faults
 
 

@@ -3,7 +3,9 @@
 // computes the second launch's factors from all ranks' sums.
 #include "backends/cuda/batch_norm2d.cuh"
 #include "backends/cuda/batch_norm2d_passes.h"
+#include "backends/cuda/divisor.cuh"
 #include "backends/cuda/early_start.cuh"
+#include "ops/addend.h"
 
 namespace troika::cuda {
 namespace {
@@ -15,20 +17,60 @@ __device__ float before_relu(const Pack<T, V>& dy, const Pack<T, V>& y, bool has
   return has_y ? cut : d;
 }
 
+// Another gradient, which is added to dy.
+enum class Addend {
+  none,
+  whole,
+  has_gaps  // stored without the gaps: every `stride`-th row and column
+};
+
+// The pixels that an addend with gaps has, among all pixels.
+struct Gaps {
+  Divisor image, row, stride;  // pixels of an image and of a row
+  int rows = 0, columns = 0;   // that the addend has
+
+  // With a stride of 1 there are no gaps, and pixels may be more than an int counts.
+  Gaps() = default;
+  Gaps(const Shape& x, int64_t by) {
+    if (by == 1) return;
+    image = Divisor(static_cast<int>(x[2] * x[3]));
+    row = Divisor(static_cast<int>(x[3]));
+    stride = Divisor(static_cast<int>(by));
+    rows = static_cast<int>((x[2] - 1) / by + 1);
+    columns = static_cast<int>((x[3] - 1) / by + 1);
+  }
+
+  // Returns the addend's pixel; below 0: it has none.
+  __device__ int64_t find(int pixel) const {
+    const int number = image.divide(pixel), in_image = pixel - number * image.by();
+    const int h = row.divide(in_image), w = in_image - h * row.by();
+    const int from_row = stride.divide(h), from_column = stride.divide(w);
+    if (from_row * stride.by() != h || from_column * stride.by() != w) return -1;
+    return (int64_t{number} * rows + from_row) * columns + from_column;
+  }
+};
+
 // The operands of the sums' pass: images as packs of P.
 template <typename P>
 struct GradientImages {
   const P *x, *y, *dy;  // y: or null
-  const P* more;        // another gradient, which is added to dy; or null
+  const P* more;        // the addend, or null
   const uint8_t* mask;  // of the ReLU, in place of y; or null. For packs of 8.
-  P* dz;                // or null; may be dy or `more`
+  P* dz;                // or null; may be dy, or `more` if the addend is whole
+  Gaps gaps = {};
 };
 
 // The same from addresses; `mask` says what `y` is.
 template <typename P>
-GradientImages<P> images_of(const void* x, const void* y, bool is_mask, const void* dy, const void* more, void* dz) {
-  return {static_cast<const P*>(x),    is_mask ? nullptr : static_cast<const P*>(y),       static_cast<const P*>(dy),
-          static_cast<const P*>(more), is_mask ? static_cast<const uint8_t*>(y) : nullptr, static_cast<P*>(dz)};
+GradientImages<P> images_of(const void* x, const void* y, bool is_mask, const void* dy, const void* more, void* dz,
+                            const Gaps& gaps = {}) {
+  return {static_cast<const P*>(x),
+          is_mask ? nullptr : static_cast<const P*>(y),
+          static_cast<const P*>(dy),
+          static_cast<const P*>(more),
+          is_mask ? static_cast<const uint8_t*>(y) : nullptr,
+          static_cast<P*>(dz),
+          gaps};
 }
 
 struct ParameterGradients {
@@ -60,8 +102,8 @@ __device__ void add_to(Pack<T, V>& dy, const Pack<T, V>& more) {
 
 // Computes sums of dz and dz (x - mean). They make the parameters' gradients, or, if `own_sums` is
 // not null, are stored there as {values per channel, sums of dz [channels], of dz (x - mean)
-// [channels]}. Adds images.more if kAdds.
-template <typename T, int V, bool kAdds>
+// [channels]}.
+template <typename T, int V, Addend kAddend>
 __global__ void __launch_bounds__(kBlock, kBlocksEach)
     gradient_sums_kernel(GradientImages<Pack<T, V>> images, Tiling t, float2* pairs, unsigned* arrived,
                          ParameterGradients to, float* own_sums) {
@@ -73,24 +115,29 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
     LoadedPacks<Pack<T, V>, kN> loaded_x, loaded_y, loaded_dy, loaded_more;
     LoadedPacks<uint8_t, kN> loaded_mask;
     int64_t at = s.at;
-    int left = s.count;
+    int left = s.count, pixel = static_cast<int>(t.first_row(blockIdx.y)) + static_cast<int>(threadIdx.x) / t.lanes;
     const auto fetch = [&] {
       loaded_x.load(images.x, at, s.stride, left);
       loaded_dy.load(images.dy, at, s.stride, left);
       if (images.y) loaded_y.load(images.y, at, s.stride, left);
       if (V == 8 && images.mask) loaded_mask.load(images.mask, at, s.stride, left);
-      if constexpr (kAdds) loaded_more.load(images.more, at, s.stride, left);
+      if constexpr (kAddend == Addend::whole) loaded_more.load(images.more, at, s.stride, left);
+      if constexpr (kAddend == Addend::has_gaps)
+        loaded_more.load_from(images.more, left, [&](int i) {
+          const int64_t found = images.gaps.find(pixel + i * t.depth);
+          return found < 0 ? found : found * t.packs + s.pack;
+        });
     };
     fetch();
     float mean[V];
     load_channels(mean, to.mean, s.pack);
-    for (; left > 0; left -= kN, at += kN * s.stride, fetch()) {
+    for (; left > 0; left -= kN, at += kN * s.stride, pixel += kN * t.depth, fetch()) {
 #pragma unroll
       for (int i = 0; i < kN; ++i)
         if (i < left) {
           const Pack<T, V> px = loaded_x[i], py = loaded_y[i];
           Pack<T, V> pdy = loaded_dy[i], result;
-          if constexpr (kAdds) add_to(pdy, loaded_more[i]);
+          if constexpr (kAddend != Addend::none) add_to(pdy, loaded_more[i]);
 #pragma unroll
           for (int v = 0; v < V; ++v) {
             float d = before_relu(pdy, py, images.y, v);
@@ -190,11 +237,29 @@ bool has_mask(const KernelRequest& request) {
   return has_input(request, 4) && input_type(request, 4).dtype == DType::u8;
 }
 
+bool has_gaps(const KernelRequest& request) { return addend_stride_of(request.node) > 1; }
+
+template <typename T, int V>
+void launch_sums(const Tiling& t, const GradientImages<Pack<T, V>>& images, bool has_gaps, const ParameterGradients& to,
+                 float2* pairs, unsigned* arrived, float* own_sums, cudaStream_t stream) {
+  const auto launch = [&](auto kernel) {
+    kernel<<<t.grid(), kBlock, 0, stream>>>(images, t, pairs, arrived, to, own_sums);
+  };
+  if (!images.more)
+    launch(gradient_sums_kernel<T, V, Addend::none>);
+  else if (has_gaps)
+    launch(gradient_sums_kernel<T, V, Addend::has_gaps>);
+  else
+    launch(gradient_sums_kernel<T, V, Addend::whole>);
+}
+
 // Where dz is wanted, the sums' pass writes it, and the second reads it in place of dy and y.
 template <typename T, int V>
 std::unique_ptr<Kernel> make_batch_norm2d_gradient(CudaDevice& device, const KernelRequest& request, const Tiling& t) {
-  const bool writes_dz = request.node.attributes.flag("residual"), adds = has_input(request, 8),
+  const bool writes_dz = request.node.attributes.flag("residual"),
              has_dbias_too = request.node.attributes.flag("has_dbias_too"), is_mask = has_mask(request);
+  const bool adds = has_input(request, 8);
+  const Gaps gaps(input_type(request, 0).shape, addend_stride_of(request.node));
   const auto count = static_cast<double>(t.rows());
   return make_kernel(device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a,
                                                                                       cudaStream_t stream) {
@@ -204,12 +269,9 @@ std::unique_ptr<Kernel> make_batch_norm2d_gradient(CudaDevice& device, const Ker
     const ParameterGradients to = {a.in<float>(1),  a.in<float>(2), a.in<float>(3), a.out<float>(1),
                                    a.out<float>(2), dbias_too,      factors,        1 / count};
     const GradientImages images = images_of<P>(a.inputs[0], a.inputs[4], is_mask, a.inputs[5],
-                                               adds ? a.inputs[8] : nullptr, writes_dz ? a.outputs[3] : nullptr);
-    const auto launch_sums = [&](auto sums_kernel) {
-      sums_kernel<<<t.grid(), kBlock, 0, stream>>>(images, t, static_cast<float2*>(a.scratch),
-                                                   reinterpret_cast<unsigned*>(arrived.get()), to, nullptr);
-    };
-    adds ? launch_sums(gradient_sums_kernel<T, V, true>) : launch_sums(gradient_sums_kernel<T, V, false>);
+                                               adds ? a.inputs[8] : nullptr, writes_dz ? a.outputs[3] : nullptr, gaps);
+    launch_sums<T, V>(t, images, gaps.stride.by() > 1, to, static_cast<float2*>(a.scratch),
+                      reinterpret_cast<unsigned*>(arrived.get()), nullptr, stream);
     gradient_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(
         images.x, images.dz ? nullptr : images.y, images.dz ? images.dz : images.dy, a.out<P>(0), t, to.mean, factors);
   });
@@ -240,24 +302,22 @@ std::unique_ptr<Kernel> make_summed_batch_norm2d_gradient(CudaDevice& device, co
 
 }  // namespace
 
-GradientSums::GradientSums(CudaDevice& device, const Node& node, const TensorType& x, int64_t rows, bool has_mask) {
+GradientSums::GradientSums(CudaDevice& device, const Node& node, const TensorType& x, int64_t rows, bool has_mask,
+                           int64_t addend_stride) {
   with_type(x.dtype, [&](auto zero) {
     using T = decltype(zero);
     with_pack<T>(x.shape[1], [&](auto pack) {
       constexpr int kPack = decltype(pack)::value;
       using P = Pack<T, kPack>;
       const Tiling t(device, x.shape, kPack);
+      const Gaps gaps(x.shape, addend_stride);
       scratch_bytes_ = t.pairs_bytes();
       const std::shared_ptr<Buffer> arrived = std::make_shared<Buffer>(allocate_arrived(device, node, t));
       launch_ = [=](const Operands& o, float* sums, void* scratch, cudaStream_t stream) {
         ParameterGradients to = {};
         to.mean = o.mean;
-        const auto launch_sums = [&](auto sums_kernel) {
-          sums_kernel<<<t.grid(), kBlock, 0, stream>>>(images_of<P>(o.x, o.y, has_mask, o.dy, o.more, o.dz), t,
-                                                       static_cast<float2*>(scratch),
-                                                       reinterpret_cast<unsigned*>(arrived->get()), to, sums);
-        };
-        o.more ? launch_sums(gradient_sums_kernel<T, kPack, true>) : launch_sums(gradient_sums_kernel<T, kPack, false>);
+        launch_sums<T, kPack>(t, images_of<P>(o.x, o.y, has_mask, o.dy, o.more, o.dz, gaps), gaps.stride.by() > 1, to,
+                              static_cast<float2*>(scratch), reinterpret_cast<unsigned*>(arrived->get()), sums, stream);
         const int64_t size = 2 * int64_t{t.channels} + 1;
         if (rows > 1)
           check_launch(cudaMemsetAsync(sums + size, 0, static_cast<size_t>((rows - 1) * size) * sizeof(float), stream));
@@ -290,7 +350,8 @@ KernelChoice select_batch_norm2d_gradient(CudaDevice& device, const KernelReques
   const bool is_summed = has_input(request, 6);
   size_t scratch_bytes = 0;
   KernelChoice choice = choose_by_pack(
-      device, request, {has_mask(request) ? size_t{5} : size_t{4}, 5, 8}, [&](auto zero, auto pack, const Tiling& t) {
+      device, request, {has_mask(request) ? size_t{5} : size_t{4}, 5, has_gaps(request) ? size_t{5} : size_t{8}},
+      [&](auto zero, auto pack, const Tiling& t) {
         scratch_bytes = (is_summed ? 0 : t.pairs_bytes()) + 3 * static_cast<size_t>(t.channels) * sizeof(float);
         return is_summed ? make_summed_batch_norm2d_gradient<decltype(zero), pack>(device, request, t)
                          : make_batch_norm2d_gradient<decltype(zero), pack>(device, request, t);
@@ -298,7 +359,7 @@ KernelChoice select_batch_norm2d_gradient(CudaDevice& device, const KernelReques
   if (is_summed) choice.name += "_summed";
   choice.scratch_bytes = scratch_bytes;
   choice.may_share = {{request.node.attributes.flag("residual") ? 3 : 0, 5}};
-  if (has_input(request, 8)) choice.may_share.push_back({3, 8});
+  if (has_input(request, 8) && !has_gaps(request)) choice.may_share.push_back({3, 8});
   return choice;
 }
 

@@ -32,13 +32,15 @@ class Moments {
 // The gradient of a ReLU after batch_norm2d, and the sums that batch_norm2d's gradient needs.
 class GradientSums {
  public:
-  // With `has_mask`, y is the mask of the ReLU, and x has 16-bit packs of 8 channels.
-  GradientSums(CudaDevice& device, const Node& node, const TensorType& x, int64_t rows, bool has_mask);
+  // With `has_mask`, y is the mask of the ReLU, and x has 16-bit packs of 8 channels. `more` may
+  // have every `addend_stride`-th row and column alone.
+  GradientSums(CudaDevice& device, const Node& node, const TensorType& x, int64_t rows, bool has_mask,
+               int64_t addend_stride = 1);
 
   struct Operands {
     const void *x, *y, *dy;
     const void* more = nullptr;  // another gradient, which is added to dy
-    void* dz;                    // may be dy or `more`
+    void* dz;                    // may be dy, or `more` if that has all rows and columns
     const float* mean;
   };
   size_t scratch_bytes() const { return scratch_bytes_; }

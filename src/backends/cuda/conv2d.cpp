@@ -18,6 +18,7 @@
 #include "backends/cuda/stem_ways.h"
 #include "backends/cuda/sums_difference.h"
 #include "core/text.h"
+#include "ops/addend.h"
 #include "ops/products.h"
 
 namespace troika::cuda {
@@ -165,7 +166,8 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
   constexpr size_t kAddend = 9;
   const size_t sums_place = has_addend ? kAddend + 1 : kAddend;
   std::optional<GradientSums> sums;
-  if (has_sums) sums.emplace(device, node, dx, output_type(request, 1).shape[0], has_addend);
+  const int64_t addend_stride = addend_stride_of(node);
+  if (has_sums) sums.emplace(device, node, dx, output_type(request, 1).shape[0], has_addend, addend_stride);
   const size_t border_bytes = leaves_border(v) ? dx.bytes() : 0;
   const auto add_sums = [=](void* const* t, cudaStream_t stream) {
     if (sums)
@@ -189,7 +191,8 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
     ways.push_back(pooled.backward(plain));
   }
   const std::vector<Way> on_hopper =
-      pooled ? std::vector<Way>() : hopper::conv2d_input_gradient_ways(device, dtype, v, has_sums, has_addend);
+      pooled ? std::vector<Way>()
+             : hopper::conv2d_input_gradient_ways(device, dtype, v, has_sums, has_addend, addend_stride);
   const bool may_be_small = on_hopper.empty() && !has_sums && allows_tensor_cores(request, dtype);
   append(ways, may_be_small ? small_input_gradient_ways(device, dtype, v, pooled) : on_hopper);
   ways.push_back(pooled.backward({.name = "direct",
@@ -200,6 +203,7 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
 
   Problem problem = problem_of(device, request, v, dtype);
   if (has_sums) problem.text += has_addend ? ", added, sums" : ", sums";
+  if (addend_stride > 1) problem.text += ", gaps";
   pooled.add_to(problem);
   std::vector<ValueId> values = {node.inputs[0], node.inputs[1], node.outputs[0]};
   values.insert(values.end(), node.inputs.begin() + input_gradient::kInputs, node.inputs.end());

@@ -1,6 +1,8 @@
 // Memory, copies, recording and kernel choice of a GPU.
 #include "backends/cuda/cuda_device.h"
 
+#include <climits>
+
 #include "backends/cuda/graph_recording.h"
 #include "backends/cuda/hopper/ways.h"
 #include "backends/cuda/kernels.h"
@@ -173,6 +175,15 @@ bool CudaDevice::fuses_loss(const Graph& graph, const Node& linear) const {
 bool CudaDevice::has_relu_mask(const Graph& graph, const Node& node) const {
   const TensorType& x = graph.type(node.inputs[batch_norm2d::x]);
   return size_of(x.dtype) == 2 && x.shape[1] % 8 == 0;
+}
+
+bool CudaDevice::adds_without_gaps(const Graph& graph, const Node& node, int64_t stride) const {
+  if (node.op->name == conv2d_input_gradient_op.name) {
+    const TensorType &dx = graph.type(node.outputs[0]), &dy = graph.type(node.inputs[input_gradient::dy]);
+    return hopper::adds_without_gaps(*this, dx.dtype, Convolution::of(node, dx.shape, dy.shape), stride);
+  }
+  const Shape& x = graph.type(node.inputs[batch_norm2d_gradient::x]).shape;
+  return x.elements() / x[1] <= INT_MAX;  // pixels, which the kernel counts
 }
 
 bool CudaDevice::fuses_pool(const Graph& graph, const Node& conv2d, const Node&) const {

@@ -18,6 +18,17 @@ class LoadedPacks {
       if (i < left) words_[i] = reinterpret_cast<const Words*>(from)[at + i * stride];
   }
 
+  // from[place_of(i)] for as many as are left; zeros if the place is below 0.
+  template <typename PlaceOf>
+  __device__ void load_from(const P* from, int left, PlaceOf place_of) {
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+      if (i < left) {
+        const int64_t place = place_of(i);
+        words_[i] = place < 0 ? Words{} : reinterpret_cast<const Words*>(from)[place];
+      }
+  }
+
   __device__ P operator[](int i) const { return reinterpret_cast<const P&>(words_[i]); }
 
  private:

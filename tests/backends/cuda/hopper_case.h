@@ -32,6 +32,15 @@ inline Convolution same_size(int64_t n, int64_t channels, int64_t size) {
           .dilation = {1, 1}};
 }
 
+// 3x3, 64 channels to 128, to half of the size.
+inline Convolution halving(int64_t n, int64_t size) {
+  Convolution v = same_size(n, 64, size);
+  v.k = 128;
+  v.y_size[0] = v.y_size[1] = size / 2;
+  v.stride[0] = v.stride[1] = 2;
+  return v;
+}
+
 // 1x1, without padding.
 inline Convolution one_by_one(int64_t n, int64_t c, int64_t k, int64_t height, int64_t width, int64_t stride = 1) {
   return {.n = n,

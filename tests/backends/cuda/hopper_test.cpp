@@ -153,7 +153,7 @@ void expect_relu_gradient(const Convolution& v, const Norm& norm, const std::vec
     sizes[1 + c] += std::fabs(value);
     sizes[1 + channels + c] += std::fabs(product);
   }
-  sums[0] = static_cast<double>(v.pixels());
+  sums[0] = static_cast<double>(v.x_elements() / v.c);
   for (size_t i = 0; i < row_size; ++i) {
     double total = 0;
     for (size_t r = i; r < rows.size(); r += row_size) total += rows[r];
@@ -197,59 +197,116 @@ TEST_P(HopperInputGradient, TakesTheGradientOfAReluAlong) {
   expect_relu_gradient(v_, norm, found[0], found[1], sums.read());
 }
 
-// The same with a mask in place of the ReLU's formula, after another gradient has been added.
-TEST_P(HopperInputGradient, TakesAnotherGradientAndAMaskAlong) {
-  const auto elements = static_cast<size_t>(v_.x_elements()),
-             weight_elements = static_cast<size_t>(v_.weight_elements()), channels = static_cast<size_t>(v_.c);
-  const auto dy = random_bf16(static_cast<size_t>(v_.y_elements()), lot_), weights = random_bf16(weight_elements, lot_),
-             x = random_bf16(elements, lot_), addend = random_bf16(elements, lot_);
-  std::vector<uint8_t> mask(elements / 8);
-  for (uint8_t& bits : mask) bits = static_cast<uint8_t>(lot_());
-  std::vector<float> mean(channels);
-  for (float& m : mean) m = std::normal_distribution<float>()(lot_) / 4;
-  const int rows = hopper::rows_of_gradient_sums(v_, GetParam().multiprocessors);
-  const size_t row_size = 2 * channels + 1;
-  Memory<uint16_t> dy_memory(dy.size(), stream_), weights_memory(weight_elements, stream_), dx(elements, stream_),
-      x_memory(elements, stream_), addend_memory(elements, stream_);
-  Memory<uint8_t> mask_memory(mask.size(), stream_);
-  Memory<float> sums(static_cast<size_t>(rows) * row_size, stream_), mean_memory(channels, stream_);
-  dy_memory.set(dy);
-  weights_memory.set(weights);
-  x_memory.set(x);
-  addend_memory.set(addend);
-  mask_memory.set(mask);
-  mean_memory.set(mean);
-  dx.poison();
-  sums.poison();
-  hopper::conv2d_input_gradient(
-      v_, weights_memory.get(), dy_memory.get(), dx.get(),
-      {.x = x_memory.get(), .mean = mean_memory.get(), .mask = mask_memory.get(), .addend = addend_memory.get()},
-      sums.get(), GetParam().multiprocessors, stream_);
+// The same with a mask in place of the ReLU's formula, after another gradient has been added. With
+// a stride that one has gaps.
+class HopperAddedGradient : public HopperInputGradient {
+ protected:
+  void expect_added(int64_t stride) {
+    const auto elements = static_cast<size_t>(v_.x_elements()),
+               weight_elements = static_cast<size_t>(v_.weight_elements()), channels = static_cast<size_t>(v_.c);
+    const int64_t height = v_.x_size[0], width = v_.x_size[1];
+    const auto columns = static_cast<size_t>((width - 1) / stride + 1);
+    const size_t addend_elements =
+        static_cast<size_t>(v_.n) * static_cast<size_t>((height - 1) / stride + 1) * columns * channels;
+    const auto dy = random_bf16(static_cast<size_t>(v_.y_elements()), lot_),
+               weights = random_bf16(weight_elements, lot_), x = random_bf16(elements, lot_),
+               addend = random_bf16(addend_elements, lot_);
+    std::vector<uint8_t> mask(elements / 8);
+    for (uint8_t& bits : mask) bits = static_cast<uint8_t>(lot_());
+    std::vector<float> mean(channels);
+    for (float& m : mean) m = std::normal_distribution<float>()(lot_) / 4;
+    const int rows = hopper::rows_of_gradient_sums(v_, GetParam().multiprocessors);
+    const size_t row_size = 2 * channels + 1;
+    Memory<uint16_t> dy_memory(dy.size(), stream_), weights_memory(weight_elements, stream_), dx(elements, stream_),
+        x_memory(elements, stream_), addend_memory(addend_elements, stream_);
+    Memory<uint8_t> mask_memory(mask.size(), stream_);
+    Memory<float> sums(static_cast<size_t>(rows) * row_size, stream_), mean_memory(channels, stream_);
+    dy_memory.set(dy);
+    weights_memory.set(weights);
+    x_memory.set(x);
+    addend_memory.set(addend);
+    mask_memory.set(mask);
+    mean_memory.set(mean);
+    dx.poison();
+    sums.poison();
+    hopper::conv2d_input_gradient(v_, weights_memory.get(), dy_memory.get(), dx.get(),
+                                  {.x = x_memory.get(),
+                                   .mean = mean_memory.get(),
+                                   .mask = mask_memory.get(),
+                                   .addend = addend_memory.get(),
+                                   .addend_stride = stride},
+                                  sums.get(), GetParam().multiprocessors, stream_);
 
-  std::vector<double> expected = convolve(v_, dy, weights, true);
-  const std::vector<uint16_t> found = dx.read();
-  std::vector<double> expected_sums(row_size), sizes(row_size);
-  for (size_t i = 0; i < elements; ++i) {
-    const bool passes = mask[i / 8] >> i % 8 & 1;
-    expected[i] = passes ? expected[i] + float_of_bf16(addend[i]) : 0;
-    if (!passes) {
-      ASSERT_EQ(found[i], 0) << "element " << i;
+    std::vector<double> expected = convolve(v_, dy, weights, true);
+    const std::vector<uint16_t> found = dx.read();
+    std::vector<double> expected_sums(row_size), sizes(row_size);
+    size_t added = 0;
+    for (size_t i = 0; i < elements; ++i) {
+      const size_t c = i % channels;
+      const auto pixel = static_cast<int64_t>(i / channels);
+      if (pixel % width % stride == 0 && pixel / width % height % stride == 0) {
+        expected[i] += float_of_bf16(addend[added++]);
+      }
+      const bool passes = mask[i / 8] >> i % 8 & 1;
+      if (!passes) {
+        expected[i] = 0;
+        ASSERT_EQ(found[i], 0) << "element " << i;
+      }
+      const double value = float_of_bf16(found[i]), product = value * (float_of_bf16(x[i]) - mean[c]);
+      expected_sums[1 + c] += value;
+      expected_sums[1 + channels + c] += product;
+      sizes[1 + c] += std::fabs(value);
+      sizes[1 + channels + c] += std::fabs(product);
     }
-    const size_t c = i % channels;
-    const double value = float_of_bf16(found[i]), product = value * (float_of_bf16(x[i]) - mean[c]);
-    expected_sums[1 + c] += value;
-    expected_sums[1 + channels + c] += product;
-    sizes[1 + c] += std::fabs(value);
-    sizes[1 + channels + c] += std::fabs(product);
+    ASSERT_EQ(added, addend_elements);
+    expect_rounded(found, expected);
+    expected_sums[0] = static_cast<double>(elements / channels);
+    const std::vector<float> found_sums = sums.read();
+    for (size_t i = 0; i < row_size; ++i) {
+      double total = 0;
+      for (size_t r = i; r < found_sums.size(); r += row_size) total += found_sums[r];
+      ASSERT_NEAR(total, expected_sums[i], 1e-5 * sizes[i]) << "sum " << i;
+    }
   }
-  expect_rounded(found, expected);
-  expected_sums[0] = static_cast<double>(v_.pixels());
-  const std::vector<float> found_sums = sums.read();
-  for (size_t i = 0; i < row_size; ++i) {
-    double total = 0;
-    for (size_t r = i; r < found_sums.size(); r += row_size) total += found_sums[r];
-    ASSERT_NEAR(total, expected_sums[i], 1e-5 * sizes[i]) << "sum " << i;
-  }
+};
+
+TEST_P(HopperAddedGradient, HasTheSumsOfItsMaskedResult) { expect_added(1); }
+
+class HopperAddedGradientWithGaps : public HopperAddedGradient {};
+
+TEST_P(HopperAddedGradientWithGaps, HasTheSumsOfItsMaskedResult) {
+  ASSERT_TRUE(hopper::takes_gaps(v_, 2));
+  expect_added(2);
+}
+
+TEST(HopperHalving, TakesOnlyWhatItComputes) {
+  const auto takes = [](auto change) {
+    Convolution v = halving(2, 28);
+    change(v);
+    return hopper::takes_input_gradient(DType::bf16, v);
+  };
+  EXPECT_TRUE(takes([](Convolution&) {}));
+  EXPECT_FALSE(hopper::takes_input_gradient(DType::f16, halving(2, 28)));
+  EXPECT_FALSE(hopper::takes_conv2d(DType::bf16, halving(2, 28)));
+  EXPECT_FALSE(hopper::takes_weight_gradient(DType::bf16, halving(2, 28)));
+  EXPECT_FALSE(hopper::takes_gaps(halving(2, 28), 4));
+  EXPECT_FALSE(hopper::takes_gaps(same_size(2, 64, 28), 2));
+  EXPECT_TRUE(hopper::takes_gaps(one_by_one(2, 128, 256, 7, 14), 2));
+  EXPECT_FALSE(hopper::takes_gaps(one_by_one(2, 128, 256, 14, 7), 2)) << "an odd width";
+  EXPECT_FALSE(hopper::takes_gaps(one_by_one(2, 128, 256, 14, 14, 2), 2)) << "stride 2";
+  EXPECT_FALSE(takes([](Convolution& v) { v.k = 64; }));
+  EXPECT_FALSE(takes([](Convolution& v) { v.c = 128; }));
+  EXPECT_FALSE(takes([](Convolution& v) { v.groups = 2; }));
+  EXPECT_FALSE(takes([](Convolution& v) { v.x_size[1] = 27; })) << "an odd width";
+  EXPECT_FALSE(takes([](Convolution& v) { v.padding[0] = 0; }));
+  EXPECT_FALSE(takes([](Convolution& v) { v.dilation[1] = 2; }));
+  EXPECT_FALSE(takes([](Convolution& v) { v.stride[0] = 1; }));
+  EXPECT_FALSE(takes([](Convolution& v) { v.kernel[0] = v.kernel[1] = 4; }));
+  EXPECT_FALSE(hopper::takes_input_gradient(DType::bf16, halving(2, 24)));
+  EXPECT_FALSE(takes([](Convolution& v) {
+    v.x_size[1] = 14;
+    v.y_size[1] = 7;
+  })) << "not square";
 }
 
 TEST(HopperOneByOne, TakesOnlyWhatItComputes) {
@@ -301,6 +358,27 @@ INSTANTIATE_TEST_SUITE_P(SameSize, HopperConv2d, kSameSize, testing::PrintToStri
 INSTANTIATE_TEST_SUITE_P(OneByOne, HopperConv2d, kOneByOne, testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(SameSize, HopperInputGradient, kSameSize, testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(OneByOne, HopperInputGradient, kOneByOne, testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(SameSize, HopperAddedGradient, kSameSize, testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(OneByOne, HopperAddedGradient, kOneByOne, testing::PrintToStringParamName());
+
+// One tile in a block and several, and last tiles with some of their images.
+const auto kHalving = testing::Values(Case{halving(1, 28)}, Case{halving(6, 28), 3}, Case{halving(4, 28), 2},
+                                      Case{halving(3, 32), 5}, Case{halving(3, 56), 7}, Case{halving(2, 56), 40});
+INSTANTIATE_TEST_SUITE_P(Halving, HopperInputGradient, kHalving, testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Halving, HopperAddedGradient, kHalving, testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Halving, HopperAddedGradientWithGaps, kHalving, testing::PrintToStringParamName());
+
+// Each form, tiles that begin in the middle of rows of both kinds, images of an odd height, and
+// rows as long as a tile and longer.
+INSTANTIATE_TEST_SUITE_P(
+    OneByOne, HopperAddedGradientWithGaps,
+    testing::Values(Case{one_by_one(1, 64, 64, 3, 4)}, Case{one_by_one(5, 256, 64, 9, 10), 1},
+                    Case{one_by_one(2, 64, 128, 14, 14), 2}, Case{one_by_one(2, 512, 128, 13, 14), 1},
+                    Case{one_by_one(2, 128, 512, 14, 16), 1}, Case{one_by_one(2, 512, 192, 10, 10), 2},
+                    Case{one_by_one(3, 128, 1024, 10, 12), 1}, Case{one_by_one(1, 2048, 128, 12, 12), 20},
+                    Case{one_by_one(3, 64, 64, 1, 128), 2}, Case{one_by_one(2, 128, 64, 3, 150), 1},
+                    Case{one_by_one(200, 64, 64, 1, 2), 1}),
+    testing::PrintToStringParamName());
 
 // Tiles of rows of several images, and of whole images.
 INSTANTIATE_TEST_SUITE_P(OneByOneOfStrideTwo, HopperConv2d,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 #include "backends/cuda/cuda_device.h"
 #include "core/text.h"
@@ -116,6 +117,25 @@ TEST(CudaPlan, HasAKernelOfTheGpuForEveryLaunch) {
         EXPECT_TRUE(launch.kernel) << model << ": " << launch.op;
       }
     }
+}
+
+// Three blocks of d2l_resnet18 have a shortcut with stride 2. The gradient of its input is added
+// within batch_norm2d's gradient, or within that of the block's first convolution.
+TEST(CudaPlan, StoresGradientsOfShortcutsWithoutZeros) {
+  for (DType compute : {DType::f32, DType::bf16}) {
+    const Plan plan = plan_of("d2l_resnet18", compute),
+               apart = plan_of("d2l_resnet18", compute, false, 8, 0, [](CompileRequest&r) { r.spec.fuse = false; });
+    const auto sizes = [](const Plan& of) {
+      std::map<std::string, size_t> bytes;  // of the input gradient of each layer
+      for (const Launch& launch : of.launches)
+        if (launch.op == "conv2d_input_gradient") bytes[launch.layer] = launch.outputs[0].bytes;
+      return bytes;
+    };
+    const std::map<std::string, size_t> found = sizes(plan), with_zeros = sizes(apart);
+    int smaller = 0;
+    for (const auto& [layer, bytes] : with_zeros) smaller += found.at(layer) < bytes / 2;
+    EXPECT_EQ(smaller, 3) << print_plan(plan);
+  }
 }
 
 TEST(CudaPlan, GivesConvolutionsToCudnnAndLinearLayersToCublas) {

@@ -27,7 +27,8 @@ bool takes_conv2d(DType dtype, const Convolution& v) {
 }
 
 bool takes_input_gradient(DType dtype, const Convolution& v) {
-  return takes_3x3(dtype, v) || (dtype == DType::bf16 && takes_conv2d_1x1_input_gradient(v));
+  return takes_3x3(dtype, v) ||
+         (dtype == DType::bf16 && (takes_conv2d_1x1_input_gradient(v) || takes_conv2d_64_halving_gradient(v)));
 }
 
 bool takes_weight_gradient(DType dtype, const Convolution& v) {
@@ -48,13 +49,21 @@ int rows_of_sums(const Convolution& v, int multiprocessors) {
 void conv2d_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
                            const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream) {
   const auto run = is_1x1(v)            ? conv2d_1x1_input_gradient
+                   : v.stride[0] > 1    ? conv2d_64_halving_gradient
                    : takes_conv2d_64(v) ? conv2d_64_input_gradient
                                         : conv2d_wide_input_gradient;
   run(v, weights, dy, dx, relu, sums, multiprocessors, stream);
 }
 
 int rows_of_gradient_sums(const Convolution& v, int multiprocessors) {
-  return (is_1x1(v) ? rows_of_gradient_sums_1x1 : rows_of_sums)(v, multiprocessors);
+  const auto rows = is_1x1(v)         ? rows_of_gradient_sums_1x1
+                    : v.stride[0] > 1 ? rows_of_gradient_sums_64_halving
+                                      : rows_of_sums;
+  return rows(v, multiprocessors);
+}
+
+bool takes_gaps(const Convolution& v, int64_t addend_stride) {
+  return addend_stride == 2 && (is_1x1(v) ? takes_gaps_1x1(v) : takes_conv2d_64_halving_gradient(v));
 }
 
 void conv2d_weight_gradient(const Convolution& v, const void* x, const void* dy, float* dweights, void* scratch,

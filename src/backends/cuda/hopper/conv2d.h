@@ -1,6 +1,7 @@
 // Convolutions on Hopper, in bf16 with sums in f32: filters of 3x3 with stride 1, padding 1 and as
-// many channels out as in, and filters of 1x1. Host functions that launch kernels on a stream;
-// every output element is written, and equal inputs make equal bits.
+// many channels out as in, filters of 1x1, and the input gradient of some filters of 3x3 and stride
+// 2. Host functions that launch kernels on a stream; every output element is written, and equal
+// inputs make equal bits.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -27,11 +28,13 @@ int rows_of_sums(const Convolution& v, int multiprocessors);
 //
 // With a residual the formula is another. Then a mask says what the ReLU lets pass: a bit for each
 // element of x, in the same order. `addend`, like x, is another gradient of the same result, which
-// is added to dx before. There are both or neither.
+// is added to dx before. There are both or neither. If takes_gaps(), the addend may have every
+// `addend_stride`-th row and column alone.
 struct NormalizedRelu {
   const void* x = nullptr;
   const float *mean = nullptr, *inv_std = nullptr, *weight = nullptr, *bias = nullptr;
   const void *mask = nullptr, *addend = nullptr;
+  int64_t addend_stride = 1;
 };
 
 // Unless `sums` is null, dx is the gradient before the ReLU, and each of the
@@ -40,6 +43,7 @@ struct NormalizedRelu {
 void conv2d_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
                            const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream);
 int rows_of_gradient_sums(const Convolution& v, int multiprocessors);
+bool takes_gaps(const Convolution& v, int64_t addend_stride);
 
 // The weights' gradient. `turns` has two numbers, 0 at first, that outlive the launch; no other
 // launch uses them at the same time. With 64 channels and 3x3, an infinity or NaN in x may reach

@@ -17,9 +17,12 @@
 // With a rider, the blocks with the same tiles write a row of sums over their part of the result:
 // {pixels, numbers [channels], numbers [channels]}. The sums of batch_norm2d's gradient need x of
 // the same pixels, which are loaded to the places of the results. Another gradient that is added is
-// loaded there before x.
+// loaded there before x. If that one has gaps of 2, a tile has at most 64 of its pixels, which are
+// stored one after the other. A table in shared memory has the row of each pixel of the tile: one
+// of these, or a row of zeros.
 //
 // The input gradient of stride 2 is zero in three of four pixels. Zeros are stored with each tile.
+#include "backends/cuda/divisor.cuh"
 #include "backends/cuda/early_start.cuh"
 #include "backends/cuda/hopper/conv2d_1x1_form.cuh"
 #include "backends/cuda/hopper/conv2d_1x1_tiles.h"
@@ -32,6 +35,10 @@ namespace {
 
 constexpr int kSlices = kTileChannels / 16;
 constexpr int kThreads = 3 * kGroup, kWarps = kGroup / 32;
+// An addend with gaps has at most so many pixels in a tile. A row of zeros and the tables are
+// stored after the barriers.
+constexpr int kStoredPixels = kPixels / 2, kNoRow = 255;
+constexpr int kZerosFrom = kBarrierBytes - kRowBytes, kTablesFrom = kZerosFrom - 2 * kPixels;
 constexpr int kSharedSums = 256;  // numbers that write_sums() needs
 constexpr int kGivenRegisters = 72, kTakenRegisters = 216;
 constexpr int kTurn = 1, kOwn = 3, kBoth = 5;  // barriers of threads: group g has kTurn + g and kOwn + g
@@ -41,6 +48,20 @@ constexpr int kTurn = 1, kOwn = 3, kBoth = 5;  // barriers of threads: group g h
 // results. `units` are tiles, or pairs of tiles that a block has at once.
 struct Work {
   int pixels, channels, chunks, tile_pixels, in_rows, in_images, out_rows, out_images, units, stages;
+};
+
+// The pixels in even rows and columns, which an addend with gaps has. Rows have an even number of
+// pixels.
+struct EvenPixels {
+  Divisor height, width;
+
+  // Returns how many of them come before a pixel.
+  __device__ int count_before(int pixel) const {
+    const int all_rows = width.divide(pixel), image = height.divide(all_rows), row = all_rows - image * height.by();
+    const int in_row = row % 2 == 0 ? (pixel - all_rows * width.by() + 1) / 2 : 0;
+    return (image * ((height.by() + 1) / 2) + (row + 1) / 2) * (width.by() / 2) + in_row;
+  }
+  __device__ bool have(int pixel) const { return count_before(pixel + 1) > count_before(pixel); }
 };
 
 // Results of stride 2 that are zero: odd columns, odd rows, and both.
@@ -65,8 +86,9 @@ __device__ inline Share share_of(const Work& work) {
 }
 
 struct Places {  // in shared memory
-  uint32_t weights, stages, outs, zeros, full, empty, weights_full, side_full;
-  float* sums;  // in the place of outs, at the end
+  uint32_t weights, stages, outs, zeros, full, empty, weights_full, side_full, zero_row;
+  float* sums;              // in the place of outs, at the end
+  uint8_t* rows_of_addend;  // of each group's tile: kNoRow if the addend does not have the pixel
 };
 
 // A stage of the ring, and the parity of its phase.
@@ -118,10 +140,11 @@ __device__ inline void load_all(const Places& m, const CUtensorMap& in, const CU
 }
 
 // Group g of the two.
-template <typename F, Wanted kWanted, Rider kRider>
+template <typename F, Wanted kWanted, Rider kRider, bool kHasGaps>
 __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& out, const Zeros& zeros,
                                           const CUtensorMap& side, const CUtensorMap& addend,
-                                          const NormalizedRelu& relu_of, float* sums_of, int g, const Work& work) {
+                                          const NormalizedRelu& relu_of, const EvenPixels& evens, float* sums_of, int g,
+                                          const Work& work) {
   constexpr bool kHasSide = needs_x(kRider), kAdds = kRider == Rider::masked_sums;
   const int lane = threadIdx.x % 32, leader = threadIdx.x % kGroup == 0;
   constexpr bool kIsGradient = kWanted != Wanted::y, kHasZeros = kWanted == Wanted::spread_dx;
@@ -150,6 +173,16 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
       expect_bytes(side_of(box), kPixelBytes);
       load_box(place_of(box), map, side_of(box), channel + box * kTileChannels, 0, first, 0);
     };
+    const int first_stored = kHasGaps ? evens.count_before(first) : 0;  // of the addend's pixels
+    // Loads what comes first to the place of the results of a box. The leader calls this.
+    const auto load_before = [&](int box) {
+      if constexpr (kHasGaps) {
+        expect_bytes(side_of(box), kStoredPixels * kRowBytes);
+        load_box(place_of(box), addend, side_of(box), channel + box * kTileChannels, 0, first_stored, 0);
+      } else {
+        load_side(box, kAdds ? addend : side);
+      }
+    };
     const auto wait_for_side = [&](int box) {
       wait(side_of(box), side_turns[box % F::kPlaces]);
       side_turns[box % F::kPlaces] ^= 1;
@@ -157,7 +190,7 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
     if (kHasSide && leader) {
       wait_for_reads_of_stores<0>();
 #pragma unroll
-      for (int box = 0; box < F::kPlaces; ++box) load_side(box, kAdds ? addend : side);
+      for (int box = 0; box < F::kPlaces; ++box) load_before(box);
     }
     if constexpr (kAdds) {
 #pragma unroll
@@ -166,6 +199,13 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
           const int pixel = first + column;
           return pixel < work.pixels ? pixel * (work.channels / 8) + channel / 8 + box * (kTileChannels / 8) : -1;
         });
+    }
+
+    if constexpr (kHasGaps) {
+      const int own = threadIdx.x % kGroup, pixel = first + own;
+      m.rows_of_addend[g * kPixels + own] =
+          static_cast<uint8_t>(evens.have(pixel) ? evens.count_before(pixel) - first_stored : kNoRow);
+      sync_threads(kOwn + g, kGroup);
     }
 
     // When its turn comes, a group knows that the phases of all stages before have ended.
@@ -204,7 +244,13 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
       if constexpr (kAdds) {
         AddedResults<kPixels> added;
         wait_for_side(box);
-        added.add(d[box], row);
+        if constexpr (kHasGaps)
+          added.add(d[box], [&](int column) {
+            const int stored = m.rows_of_addend[g * kPixels + column + own_row()];
+            return stored == kNoRow ? m.zero_row : here + stored * kRowBytes + (own_chunk() ^ stored % 8) * 16;
+          });
+        else
+          added.add(d[box], row);
         sync_threads(kOwn + g, kGroup);
         if (leader) load_side(box, side);
         wait_for_side(box);
@@ -229,7 +275,7 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
         store(out, here);
         if (kHasSide && box + F::kPlaces < F::kBoxes) {
           wait_for_reads_of_stores<0>();
-          load_side(box + F::kPlaces, kAdds ? addend : side);
+          load_before(box + F::kPlaces);
         }
       }
     }
@@ -254,12 +300,12 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
   if (leader) wait_for_stores<0>();
 }
 
-template <typename F, Wanted kWanted, Rider kRider>
+template <typename F, Wanted kWanted, Rider kRider, bool kHasGaps>
 __global__ void __launch_bounds__(kThreads, 1)
     conv2d_1x1_kernel(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap filter,
                       const __grid_constant__ CUtensorMap out, const __grid_constant__ Zeros zeros,
                       const __grid_constant__ CUtensorMap side, const __grid_constant__ CUtensorMap addend,
-                      const NormalizedRelu relu, float* sums, const Work work) {
+                      const NormalizedRelu relu, const EvenPixels evens, float* sums, const Work work) {
   wait_for_kernels_before();
   extern __shared__ __align__(1024) uint8_t memory[];
   Places m;
@@ -270,6 +316,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   m.full = m.zeros + (kWanted == Wanted::spread_dx ? kPixelBytes : 0);
   m.empty = m.full + 8 * work.stages;
   m.side_full = m.empty + 8 * work.stages;
+  m.zero_row = m.full + kZerosFrom;
+  m.rows_of_addend = memory + (m.full + kTablesFrom - m.weights);
   m.weights_full = m.side_full + 8 * 2 * F::kPlaces;
   m.sums = reinterpret_cast<float*>(memory + (m.outs - m.weights));
   const int thread = threadIdx.x;
@@ -292,6 +340,7 @@ __global__ void __launch_bounds__(kThreads, 1)
                      {0, 0, 0, 0});
   if (kWanted == Wanted::spread_dx)
     for (int i = thread; i < kPixelBytes / 16; i += kThreads) store_shared(m.zeros + i * 16, {0, 0, 0, 0});
+  if (kHasGaps && thread < kRowBytes / 16) store_shared(m.zero_row + thread * 16, {0, 0, 0, 0});
   publish_stores();
   __syncthreads();
 
@@ -301,7 +350,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     return;
   }
   take_registers<kTakenRegisters>();
-  multiply_and_store<F, kWanted, kRider>(m, out, zeros, side, addend, relu, sums, group - 1, work);
+  multiply_and_store<F, kWanted, kRider, kHasGaps>(m, out, zeros, side, addend, relu, evens, sums, group - 1, work);
 }
 
 PixelTile tile_of(const Convolution& v) { return pixel_tile(v, kPixels); }
@@ -321,7 +370,7 @@ int rows_of(const Convolution& v, int64_t out, int multiprocessors) {
   return std::min(units_of<F>(v), std::max(multiprocessors / groups, 1));
 }
 
-template <Wanted kWanted, typename F, Rider kRider>
+template <Wanted kWanted, typename F, Rider kRider, bool kHasGaps = false>
 void launch_1x1(const Convolution& v, const void* in, const void* weights, void* out, const NormalizedRelu& relu,
                 float* sums, int multiprocessors, cudaStream_t stream) {
   const bool is_gradient = kWanted != Wanted::y, has_zeros = kWanted == Wanted::spread_dx;
@@ -344,13 +393,21 @@ void launch_1x1(const Convolution& v, const void* in, const void* weights, void*
   const CUtensorMap filter = map_of(weights, {{v.c, 2, kTileChannels}, {1, 2 * v.c, 1}, {v.k, 2 * v.c, kTileChannels}});
   Zeros zeros{};
   if (has_zeros) zeros = {{map_of_x(out, v, tile, 0, 1), map_of_x(out, v, tile, 1, 0), map_of_x(out, v, tile, 1, 1)}};
+  CUtensorMap addend{};
+  EvenPixels evens;
+  if (kHasGaps) {
+    evens = {Divisor(static_cast<int>(v.x_size[0])), Divisor(static_cast<int>(v.x_size[1]))};
+    addend = map_of_stored(relu.addend, v.n * ((v.x_size[0] + 1) / 2) * (v.x_size[1] / 2), channels, kStoredPixels);
+  } else if (kRider == Rider::masked_sums) {
+    addend = results(relu.addend);
+  }
   const int groups = static_cast<int>(channels) / F::kChannels;
-  launch(conv2d_1x1_kernel<F, kWanted, kRider>,
+  launch(conv2d_1x1_kernel<F, kWanted, kRider, kHasGaps>,
          {rows_of<F>(v, channels, multiprocessors) * groups, kThreads,
           F::fixed_bytes(chunks, kWanted) + work.stages * F::kStageBytes},
          stream, is_gradient ? map_of_pixels(in, v, v.k, pixels) : map_of_x(in, v, tile), filter,
          has_zeros ? map_of_x(out, v, tile) : results(out), zeros, needs_x(kRider) ? results(relu.x) : CUtensorMap{},
-         kRider == Rider::masked_sums ? results(relu.addend) : CUtensorMap{}, relu, sums, work);
+         addend, relu, evens, sums, work);
 }
 
 }  // namespace
@@ -362,6 +419,10 @@ bool takes_conv2d_1x1(const Convolution& v) {
 bool takes_conv2d_1x1_input_gradient(const Convolution& v) {
   return is_plain_1x1(v) && tile_of(v).pixels > 0 && have_room(v.k, v.c, wanted_dx(v)) &&
          (v.stride[0] == 1 || (v.x_size[0] > 1 && v.x_size[1] > 1));
+}
+
+bool takes_gaps_1x1(const Convolution& v) {
+  return takes_conv2d_1x1_input_gradient(v) && v.stride[0] == 1 && v.x_size[1] % 2 == 0;
 }
 
 int rows_of_sums_1x1(const Convolution& v, int multiprocessors) {
@@ -384,10 +445,11 @@ void conv2d_1x1(const Convolution& v, const void* x, const void* weights, void* 
 void conv2d_1x1_input_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
                                const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream) {
   with_form(v.k, v.c, wanted_dx(v), [&]<typename F>() {
-    const auto run = v.stride[0] > 1 ? launch_1x1<Wanted::spread_dx, F, Rider::none>
-                     : relu.mask     ? launch_1x1<Wanted::dx, F, Rider::masked_sums>
-                     : sums          ? launch_1x1<Wanted::dx, F, Rider::relu_sums>
-                                     : launch_1x1<Wanted::dx, F, Rider::none>;
+    const auto run = v.stride[0] > 1          ? launch_1x1<Wanted::spread_dx, F, Rider::none>
+                     : relu.addend_stride > 1 ? launch_1x1<Wanted::dx, F, Rider::masked_sums, true>
+                     : relu.mask              ? launch_1x1<Wanted::dx, F, Rider::masked_sums>
+                     : sums                   ? launch_1x1<Wanted::dx, F, Rider::relu_sums>
+                                              : launch_1x1<Wanted::dx, F, Rider::none>;
     run(v, dy, weights, dx, relu, sums, multiprocessors, stream);
   });
 }

@@ -10,7 +10,7 @@ namespace troika::cuda::hopper {
 
 constexpr int kPixels = 128;                                                                // of a tile, at most
 constexpr int kPixelBytes = kPixels * kRowBytes, kWeightBytes = kTileChannels * kRowBytes;  // of boxes
-constexpr int kLeastStages = 3, kMostStages = 8, kBarrierBytes = 512;
+constexpr int kLeastStages = 3, kMostStages = 8, kBarrierBytes = 1024;
 
 // A kernel computes one of these.
 enum class Wanted {

@@ -34,10 +34,13 @@ inline PixelTile pixel_tile(const Convolution& v, int64_t most) {
   return {most / image * image, 0, most / image};
 }
 
-// Pixels [v.pixels(), channels], in boxes of so many.
-inline CUtensorMap map_of_pixels(const void* address, const Convolution& v, int64_t channels, int64_t box) {
+// Pixels [pixels, channels], in boxes of so many.
+inline CUtensorMap map_of_stored(const void* address, int64_t pixels, int64_t channels, int64_t box) {
   const int64_t pixel = 2 * channels;
-  return map_of(address, {{channels, 2, kTileChannels}, {1, pixel, 1}, {v.pixels(), pixel, box}, {1, pixel, 1}});
+  return map_of(address, {{channels, 2, kTileChannels}, {1, pixel, 1}, {pixels, pixel, box}, {1, pixel, 1}});
+}
+inline CUtensorMap map_of_pixels(const void* address, const Convolution& v, int64_t channels, int64_t box) {
+  return map_of_stored(address, v.pixels(), channels, box);
 }
 
 // The pixels of x that a convolution reads, in boxes of a tile. With stride 2, other pixels are so

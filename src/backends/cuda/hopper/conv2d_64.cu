@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   sums = {};
   ReluOf relu;
   if (kHasSide && !kAdds) relu.load<kRider>(relu_of, 0);
-  Mask<T::kColumns> mask;
+  Mask<T::kColumns, false> mask;
   for (int i = g; i < count; i += 2) {
     const int s = i % kStages, tile = first + i * step;
     const int h = tile % T::kTilesEach * T::kRows, image = tile / T::kTilesEach;

@@ -16,6 +16,13 @@ void conv2d_64_weight_gradient(const Convolution& v, const void* x, const void* 
                                unsigned* turns, int multiprocessors, cudaStream_t stream);
 size_t conv2d_64_weight_gradient_scratch_bytes(const Convolution& v, int multiprocessors);
 
+// 64 channels to 128, images of 28x28, 32x32 and 56x56 to half of that: stride 2. An addend may
+// have a stride of 2.
+bool takes_conv2d_64_halving_gradient(const Convolution& v);
+int rows_of_gradient_sums_64_halving(const Convolution& v, int multiprocessors);
+void conv2d_64_halving_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
+                                const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream);
+
 // 128 and 256 channels of 14x14, 256 and 512 of 7x7, 512 of 4x4.
 bool takes_conv2d_wide(const Convolution& v);
 int rows_of_sums_wide(const Convolution& v, int multiprocessors);
@@ -31,6 +38,7 @@ size_t conv2d_wide_weight_gradient_scratch_bytes(const Convolution& v, int multi
 // has no sums: their rows are 0.
 bool takes_conv2d_1x1(const Convolution& v);
 bool takes_conv2d_1x1_input_gradient(const Convolution& v);
+bool takes_gaps_1x1(const Convolution& v);  // of 2, in an addend
 int rows_of_sums_1x1(const Convolution& v, int multiprocessors);
 int rows_of_gradient_sums_1x1(const Convolution& v, int multiprocessors);
 void conv2d_1x1(const Convolution& v, const void* x, const void* weights, void* y, float* moments, int multiprocessors,

@@ -9,7 +9,11 @@ int64_t conv2d_rows_of_sums(const CudaDevice&, DType, const Convolution&) { retu
 
 int64_t input_gradient_rows_of_sums(const CudaDevice&, DType, const Convolution&) { return 0; }
 
-std::vector<Way> conv2d_input_gradient_ways(const CudaDevice&, DType, const Convolution&, bool, bool) { return {}; }
+std::vector<Way> conv2d_input_gradient_ways(const CudaDevice&, DType, const Convolution&, bool, bool, int64_t) {
+  return {};
+}
+
+bool adds_without_gaps(const CudaDevice&, DType, const Convolution&, int64_t) { return false; }
 
 std::vector<Way> conv2d_weight_gradient_ways(CudaDevice&, DType, const Convolution&, const std::string&) { return {}; }
 

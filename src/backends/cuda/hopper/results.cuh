@@ -10,11 +10,14 @@ namespace troika::cuda::hopper {
 // The first of a thread's two channels. The second is 8 more.
 __device__ inline int own_channel() { return threadIdx.x % kGroup / 32 * 16 + threadIdx.x % 32 / 4; }
 
-// The address of this lane's row of the four matrices that it stores at once: 16 rows, from `rows`
-// on.
+// This lane's row of the four matrices that it stores at once: 16 bytes of one of 16 rows, at the
+// place of this chunk of the row.
+__device__ inline int own_row() { return threadIdx.x % 32 / 16 * 8 + threadIdx.x % 8; }
+__device__ inline int own_chunk() { return threadIdx.x % kGroup / 32 * 2 + threadIdx.x / 8 % 2; }
+
+// Its address, if the rows are from `rows` on.
 __device__ inline uint32_t matrix_row(uint32_t rows) {
-  const int lane = threadIdx.x % 32, w = threadIdx.x % kGroup / 32;
-  return rows + (lane / 16 * 8 + lane % 8) * kRowBytes + ((w * 2 + lane / 8 % 2) ^ lane % 8) * 16;
+  return rows + own_row() * kRowBytes + (own_chunk() ^ own_row() % 8) * 16;
 }
 
 // Work on results that are stored.
@@ -53,8 +56,10 @@ __device__ inline float low_of(uint32_t pair) { return __uint_as_float(pair << 1
 __device__ inline float high_of(uint32_t pair) { return __uint_as_float(pair & 0xffff0000u); }
 
 // Bits of a mask for kColumns columns and the 16 channels of this warp. The lanes 4 e to 4 e + 3
-// hold the bits of eight columns, two each. Other lanes get them when they need them.
-template <int kColumns>
+// hold the bits of eight columns, two each. Other lanes get them when they need them. The bits of
+// the two columns are joined late, so that nothing waits for them before. Joined at once, they save
+// a register.
+template <int kColumns, bool kJoinsLate = true>
 class Mask {
  public:
   // `place_of(column)` returns the first of the 64 channels in bytes from `mask` on; below 0: there
@@ -64,13 +69,15 @@ class Mask {
     const int lane = threadIdx.x % 32, w = threadIdx.x % kGroup / 32;
 #pragma unroll
     for (int i = 0; i < kWords; ++i) {
-      words_[i] = 0;
       const int eight = i * 8 + lane / 4;
+      uint32_t bits[2];
 #pragma unroll
       for (int column = 0; column < 2; ++column) {
         const int place = eight < kEights ? place_of(eight * 8 + lane % 4 * 2 + column) : -1;
-        if (place >= 0) words_[i] |= uint32_t{__ldg(static_cast<const uint16_t*>(mask) + place / 2 + w)} << 16 * column;
+        bits[column] = place < 0 ? 0 : __ldg(static_cast<const uint16_t*>(mask) + place / 2 + w);
       }
+      words_[i][0] = kJoinsLate ? bits[0] : joined(bits);
+      if (kJoinsLate) words_[i][1] = bits[1];
     }
   }
 
@@ -78,12 +85,14 @@ class Mask {
   // 24 for those of the second.
   __device__ uint32_t of(int eight) const {
     const int lane = threadIdx.x % 32;
-    return __shfl_sync(0xffffffffu, words_[eight / 8], eight % 8 * 4 + lane % 4) >> lane / 4;
+    const uint32_t word = kJoinsLate ? joined(words_[eight / 8]) : words_[eight / 8][0];
+    return __shfl_sync(0xffffffffu, word, eight % 8 * 4 + lane % 4) >> lane / 4;
   }
 
  private:
   static constexpr int kEights = kColumns / 8, kWords = (kEights + 7) / 8;
-  uint32_t words_[kWords] = {};
+  static __device__ uint32_t joined(const uint32_t (&bits)[2]) { return bits[0] | bits[1] << 16; }
+  uint32_t words_[kWords][2] = {};  // the second is used if `kJoinsLate`
 };
 
 // kColumns results of each of the thread's channels, from d[0] on, as pairs of neighbours in bf16.
@@ -101,17 +110,38 @@ struct AddedResults {
 
   // `row` is the matrix_row() of the place of the columns.
   __device__ void add(const float* d, uint32_t row) {
+    add(d, [=](int column) { return row + column * kRowBytes; });
+  }
+  // `row_of(column)` returns this lane's row of the four matrices from a column on.
+  template <typename RowOf>
+  __device__ void add(const float* d, RowOf row_of) {
+    for_each_pair(row_of, [&](int i, uint32_t v) { pairs[i] = sum(d, i, v); });
+  }
+  // The same in two steps: the place of the columns is free after the first.
+  __device__ void load(uint32_t row) {
+    for_each_pair([=](int column) { return row + column * kRowBytes; }, [&](int i, uint32_t v) { pairs[i] = v; });
+  }
+  __device__ void add(const float* d) {
+#pragma unroll
+    for (int i = 0; i < kColumns / 4; ++i) pairs[i] = sum(d, i, pairs[i]);
+  }
+  __device__ uint32_t pair(int i) const { return pairs[i]; }
+
+ private:
+  static __device__ uint32_t sum(const float* d, int i, uint32_t pair) {
+    return pack_bf16(d[2 * i] + low_of(pair), d[2 * i + 1] + high_of(pair));
+  }
+  template <typename RowOf, typename Take>
+  static __device__ void for_each_pair(RowOf row_of, Take take) {
     constexpr int kEights = kColumns / 8;
 #pragma unroll
     for (int j = 0; j < kEights; j += 2) {
       uint32_t v[4];
-      load_matrices<true>(v, row + j * 8 * kRowBytes);
+      load_matrices<true>(v, row_of(j * 8));
 #pragma unroll
-      for (int i = 2 * j; i < 2 * j + (j + 1 < kEights ? 4 : 2); ++i)
-        pairs[i] = pack_bf16(d[2 * i] + low_of(v[i - 2 * j]), d[2 * i + 1] + high_of(v[i - 2 * j]));
+      for (int i = 2 * j; i < 2 * j + (j + 1 < kEights ? 4 : 2); ++i) take(i, v[i - 2 * j]);
     }
   }
-  __device__ uint32_t pair(int i) const { return pairs[i]; }
 };
 
 // Sums over columns of a thread's two channels.
@@ -138,9 +168,8 @@ struct Sums {
 // `mask`: results that the ReLU cuts become 0. Adds the stored numbers to `sums`, and their
 // products with themselves or with x - mean: first those of this call, because a long sum of
 // squares in f32 is rounded in one direction.
-template <int kColumns, Rider kRider, typename R>
-__device__ inline void store_results(const R& results, uint32_t row, const ReluOf& relu, const Mask<kColumns>& mask,
-                                     Sums& sums) {
+template <int kColumns, Rider kRider, typename R, typename M>
+__device__ inline void store_results(const R& results, uint32_t row, const ReluOf& relu, const M& mask, Sums& sums) {
   constexpr int kEights = kColumns / 8;
   Sums own;
   uint32_t x[2][4];  // of these columns and the next

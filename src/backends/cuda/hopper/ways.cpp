@@ -29,8 +29,12 @@ int64_t input_gradient_rows_of_sums(const CudaDevice& device, DType dtype, const
   return device.is_hopper() && takes_input_gradient(dtype, v) ? rows_of_gradient_sums(v, device.multiprocessors()) : 0;
 }
 
+bool adds_without_gaps(const CudaDevice& device, DType dtype, const Convolution& v, int64_t addend_stride) {
+  return device.is_hopper() && takes_input_gradient(dtype, v) && takes_gaps(v, addend_stride);
+}
+
 std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool has_sums,
-                                            bool has_addend) {
+                                            bool has_addend, int64_t addend_stride) {
   if (!device.is_hopper() || !takes_input_gradient(dtype, v)) return {};
   const auto launch = [=, multiprocessors = device.multiprocessors()](void* const* t, cudaStream_t stream) {
     NormalizedRelu relu;
@@ -41,7 +45,8 @@ std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtyp
               .weight = static_cast<const float*>(t[5]),
               .bias = static_cast<const float*>(t[6]),
               .mask = has_addend ? t[4] : nullptr,
-              .addend = has_addend ? t[9] : nullptr};
+              .addend = has_addend ? t[9] : nullptr,
+              .addend_stride = addend_stride};
     float* const sums = has_sums ? static_cast<float*>(t[has_addend ? 10 : 9]) : nullptr;
     conv2d_input_gradient(v, t[0], t[1], t[2], relu, sums, multiprocessors, stream);
   };

@@ -19,9 +19,11 @@ int64_t input_gradient_rows_of_sums(const CudaDevice& device, DType dtype, const
 
 // Tensors: weights, dy, dx, and, if `has_sums`, x, y, weight, bias, mean and inv_std of the
 // batch_norm2d, and the sums. If `has_addend`, y is the mask of the ReLU, and the addend comes
-// before the sums.
+// before the sums. It has every `addend_stride`-th row and column.
 std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtype, const Convolution& v, bool has_sums,
-                                            bool has_addend);
+                                            bool has_addend, int64_t addend_stride);
+// Whether there is such a way for an addend with gaps.
+bool adds_without_gaps(const CudaDevice& device, DType dtype, const Convolution& v, int64_t addend_stride);
 
 // Tensors: x, dy, dweights in f32. `what` names the node in messages.
 std::vector<Way> conv2d_weight_gradient_ways(CudaDevice& device, DType dtype, const Convolution& v,
