@@ -45,15 +45,13 @@ __host__ __device__ constexpr int lower(int a, int b) { return a < b ? a : b; }
 
 // The shape of a tile: kRows rows of kImages images, the first kFirstRows of them of the first
 // group. A group has kOutRows rows of outputs in shared memory.
-template <int kChannels_, int kSize_, int kImages_, int kRows_, int kFirstRows_, bool kHasEdges_, int kStages_,
-          int kOutRows_>
+template <int kSize_, int kImages_, int kRows_, int kFirstRows_, bool kHasEdges_, int kStages_, int kOutRows_>
 struct Tile {
-  static constexpr int kChannels = kChannels_, kSize = kSize_, kImages = kImages_, kRows = kRows_;
+  static constexpr int kSize = kSize_, kImages = kImages_, kRows = kRows_;
   static constexpr int kFirstRows = kFirstRows_, kStages = kStages_, kOutRows = kOutRows_;
   static constexpr bool kHasEdges = kHasEdges_;
-  static constexpr int kGroups = kChannels / kTileChannels;  // of output channels, and of input channels
-  static constexpr bool kIsWhole = kRows == kSize;           // images, without rows of others around
-  static constexpr int kParts = kSize / kRows;               // tiles of an image
+  static constexpr bool kIsWhole = kRows == kSize;  // images, without rows of others around
+  static constexpr int kParts = kSize / kRows;      // tiles of an image
   static constexpr int kLoadedRows = kIsWhole ? kSize : kRows + 2;
   // Without products for the edges, a position of zeros separates the rows: right padding of one,
   // left padding of the next.
@@ -108,18 +106,22 @@ __device__ inline void multiply(float (&d)[kCount], const uint32_t (&a)[4], uint
 // Numbers of barriers of threads. Group g has kOwn + g.
 constexpr int kOwn = 2, kStart = 4, kBoth = 5;
 
+// `groups` of 64 output channels, and of as many input channels.
+struct Work {
+  int groups, images, tiles;
+};
+
 // A block's tiles: `count` of them, from `first` on, `step` apart. All are the same part of images.
 struct Share {
   int channel, first, step, count;
 };
 
-template <typename T>
-__device__ inline Share share_of(int tiles) {
+__device__ inline Share share_of(const Work& work) {
   Share s;
-  s.channel = blockIdx.x % T::kGroups * kTileChannels;
-  s.first = blockIdx.x / T::kGroups;
-  s.step = gridDim.x / T::kGroups;
-  s.count = s.first < tiles ? (tiles - s.first + s.step - 1) / s.step : 0;
+  s.channel = blockIdx.x % work.groups * kTileChannels;
+  s.first = blockIdx.x / work.groups;
+  s.step = gridDim.x / work.groups;
+  s.count = s.first < work.tiles ? (work.tiles - s.first + s.step - 1) / s.step : 0;
   return s;
 }
 
@@ -127,12 +129,12 @@ __device__ inline Share share_of(int tiles) {
 template <typename T, bool kGradient, Rider kRider, int kFirst, int kCount, int kPart>
 __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& out, const CUtensorMap& side,
                                           const CUtensorMap& addend, const NormalizedRelu& relu_of, float* sums_of,
-                                          int g, int images, int tiles) {
+                                          int g, const Work& work) {
   constexpr bool kHasSide = needs_x(kRider), kAdds = kRider == Rider::masked_sums;
   constexpr int kNumbers = T::kColumns / 2;  // a thread's results of a row
   const int lane = threadIdx.x % 32, w = threadIdx.x / 32 % 4, leader = threadIdx.x % kGroup == 0;
-  const Share share = share_of<T>(tiles);
-  const int taps = share.count * T::kGroups * kTaps;
+  const Share share = share_of(work);
+  const int taps = share.count * work.groups * kTaps;
   const uint32_t own_out = m.outs + g * T::kOutRows * T::kOutBytes;
 
   // This lane's row of the four matrices of a fragment, in a slot.
@@ -174,10 +176,10 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
         masks[r].load(relu_of.mask, [&](int column) {
           const int from = image + column % T::kImages;
           const int pixel = (from * T::kSize + h + r) * T::kSize + column / T::kImages;
-          return from < images ? pixel * (T::kChannels / 8) + share.channel / 8 : -1;
+          return from < work.images ? pixel * (work.groups * kTileChannels / 8) + share.channel / 8 : -1;
         });
     }
-    for (int chunk = 0; chunk < T::kGroups; ++chunk) {
+    for (int chunk = 0; chunk < work.groups; ++chunk) {
       wait(m.full + 8 * stage, turn);
       const uint64_t pixels = describe(m.stages + stage * T::kStageBytes);
       // While slice k is multiplied, slice k + 2 is loaded into the registers of slice k - 2, which
@@ -214,7 +216,7 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
         (multiply_tap.template operator()<kOrders>(), ...);
       }
       (std::make_integer_sequence<int, kTaps>());
-      if (chunk + 1 == T::kGroups) {
+      if (chunk + 1 == work.groups) {
         wait_for_products<0>();
         if (lane == 0) arrive(m.empty + 8 * stage);
       }
@@ -253,30 +255,31 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
       sync_threads(kOwn + g, kGroup);
       if (leader) store_box(out, here, share.channel, image, 0, h + r);
     }
-    pixels_done += lower(images - image, T::kImages) * T::kRows * T::kSize;
+    pixels_done += lower(work.images - image, T::kImages) * T::kRows * T::kSize;
   }
   if (kRider != Rider::none) {
     if (leader) wait_for_reads_of_stores<0>();
     sync_threads(kBoth, 2 * kGroup);
-    float* const row = sums_of + int64_t{share.first} * (2 * T::kChannels + 1);
+    const int channels = work.groups * kTileChannels;
+    float* const row = sums_of + int64_t{share.first} * (2 * channels + 1);
     const float count = static_cast<float>(pixels_done);
     if (g == 0 && leader && share.channel == 0) *row = count;
-    write_sums<kRider>(sums, g, m.sums, kBoth, count, row + 1 + share.channel, T::kChannels);
+    write_sums<kRider>(sums, g, m.sums, kBoth, count, row + 1 + share.channel, channels);
   }
   if (leader) wait_for_stores<0>();
 }
 
 // Loads pixels and weights, whichever has room next.
 template <typename T, bool kGradient>
-__device__ inline void load_all(const Places& m, const CUtensorMap& in, const CUtensorMap& filter, int tiles) {
-  const Share share = share_of<T>(tiles);
-  const int chunks = share.count * T::kGroups, taps = chunks * kTaps;
+__device__ inline void load_all(const Places& m, const CUtensorMap& in, const CUtensorMap& filter, const Work& work) {
+  const Share share = share_of(work);
+  const int chunks = share.count * work.groups, taps = chunks * kTaps;
   int chunk = 0, stage = 0, turn = 1, tap = 0, slot = 0, slot_turn = 1;
   while (chunk < chunks || tap < taps) {
     if (chunk < chunks && has_ended(m.empty + 8 * stage, turn)) {
-      const int tile = share.first + chunk / T::kGroups * share.step;
+      const int tile = share.first + chunk / work.groups * share.step;
       expect_bytes(m.full + 8 * stage, T::kBoxBytes);
-      load_box(m.stages + stage * T::kStageBytes, in, m.full + 8 * stage, chunk % T::kGroups * kTileChannels,
+      load_box(m.stages + stage * T::kStageBytes, in, m.full + 8 * stage, chunk % work.groups * kTileChannels,
                tile / T::kParts * T::kImages, T::kHasEdges ? 0 : -1, T::kIsWhole ? 0 : tile % T::kParts * T::kRows - 1);
       ++chunk;
       if (++stage == T::kStages) {
@@ -285,7 +288,7 @@ __device__ inline void load_all(const Places& m, const CUtensorMap& in, const CU
       }
     }
     if (tap < taps && has_ended(m.weights_empty + 8 * slot, slot_turn)) {
-      const int t = tap_at(tap % kTaps), channel = tap / kTaps % T::kGroups * kTileChannels;
+      const int t = tap_at(tap % kTaps), channel = tap / kTaps % work.groups * kTileChannels;
       const uint32_t to = m.slots + slot * kSlotBytes, barrier = m.weights_full + 8 * slot;
       expect_bytes(barrier, kSlotBytes);
       if (kGradient)
@@ -305,8 +308,8 @@ template <typename T, bool kGradient, Rider kRider>
 __global__ void __launch_bounds__(kThreads, 1)
     conv2d_wide_kernel(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap filter,
                        const __grid_constant__ CUtensorMap out, const __grid_constant__ CUtensorMap side,
-                       const __grid_constant__ CUtensorMap addend, const NormalizedRelu relu, float* sums, int images,
-                       int tiles) {
+                       const __grid_constant__ CUtensorMap addend, const NormalizedRelu relu, float* sums,
+                       const Work work) {
   wait_for_kernels_before();
   extern __shared__ __align__(1024) uint8_t memory[];
   Places m;
@@ -343,17 +346,16 @@ __global__ void __launch_bounds__(kThreads, 1)
 
   if (group == 0) {
     give_registers<kGivenRegisters>();
-    if (thread == 0) load_all<T, kGradient>(m, in, filter, tiles);
+    if (thread == 0) load_all<T, kGradient>(m, in, filter, work);
     return;
   }
   take_registers<kTakenRegisters>();
   // A block's tiles are the same part of their images, so that padding is known to the compiler.
   constexpr int kSecondRows = T::kRows - T::kFirstRows, kLast = T::kParts - 1;
   const auto run = [&]<int kFirst, int kCount, int kPart>() {
-    multiply_and_store<T, kGradient, kRider, kFirst, kCount, kPart>(m, out, side, addend, relu, sums, group - 1, images,
-                                                                    tiles);
+    multiply_and_store<T, kGradient, kRider, kFirst, kCount, kPart>(m, out, side, addend, relu, sums, group - 1, work);
   };
-  if (share_of<T>(tiles).first % T::kParts == 0) {
+  if (share_of(work).first % T::kParts == 0) {
     if (group == 1)
       run.template operator()<0, T::kFirstRows, 0>();
     else
@@ -366,6 +368,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 }
 
+int groups_of(const Convolution& v) { return static_cast<int>(v.c) / kTileChannels; }
+
 template <typename T>
 int tiles_of(const Convolution& v) {
   return static_cast<int>((v.n + T::kImages - 1) / T::kImages) * T::kParts;
@@ -374,24 +378,24 @@ int tiles_of(const Convolution& v) {
 // Blocks with the same channels: a multiple of the parts of an image, or one for each tile.
 template <typename T>
 int blocks_of_channels(const Convolution& v, int multiprocessors) {
-  return std::min(tiles_of<T>(v), std::max(multiprocessors / T::kGroups / T::kParts, 1) * T::kParts);
+  return std::min(tiles_of<T>(v), std::max(multiprocessors / groups_of(v) / T::kParts, 1) * T::kParts);
 }
 
 template <typename T, bool kGradient, Rider kRider>
 void launch_wide(const Convolution& v, const void* in, const void* weights, void* out, const NormalizedRelu& relu,
                  float* sums, int rows_of_sums, cudaStream_t stream) {
-  constexpr int64_t kPixel = int64_t{T::kChannels} * 2;
+  const int64_t pixel = v.c * 2;
   const auto image = [&](const void* address, int64_t columns, int64_t rows) {
-    return map_of(address, {{T::kChannels, 2, kTileChannels},
-                            {v.n, kPixel * T::kSize * T::kSize, T::kImages},
-                            {T::kSize, kPixel, columns},
-                            {T::kSize, kPixel * T::kSize, rows}});
+    return map_of(address, {{v.c, 2, kTileChannels},
+                            {v.n, pixel * T::kSize * T::kSize, T::kImages},
+                            {T::kSize, pixel, columns},
+                            {T::kSize, pixel * T::kSize, rows}});
   };
-  launch(conv2d_wide_kernel<T, kGradient, kRider>, {rows_of_sums * T::kGroups, kThreads, T::kSharedBytes}, stream,
-         image(in, T::kPitch, T::kLoadedRows), map_of_filter(weights, T::kChannels), image(out, T::kSize, 1),
+  launch(conv2d_wide_kernel<T, kGradient, kRider>, {rows_of_sums * groups_of(v), kThreads, T::kSharedBytes}, stream,
+         image(in, T::kPitch, T::kLoadedRows), map_of_filter(weights, v.c), image(out, T::kSize, 1),
          needs_x(kRider) ? image(relu.x, T::kSize, 1) : CUtensorMap{},
          kRider == Rider::masked_sums ? image(relu.addend, T::kSize, 1) : CUtensorMap{}, relu, sums,
-         static_cast<int>(v.n), tiles_of<T>(v));
+         Work{groups_of(v), static_cast<int>(v.n), tiles_of<T>(v)});
 }
 
 // Calls run.operator()<T>() with the tile for this convolution. With `is_small` registers are
@@ -399,16 +403,14 @@ void launch_wide(const Convolution& v, const void* in, const void* weights, void
 template <typename Run>
 auto with_tile(const Convolution& v, int multiprocessors, bool is_small, Run&& run) {
   const auto is = [&](int64_t channels, int64_t size) { return v.c == channels && v.x_size[0] == size; };
-  if (is(128, 14)) return run.template operator()<Tile<128, 14, 4, 7, 4, false, 2, 4>>();
-  if (is(256, 14)) return run.template operator()<Tile<256, 14, 4, 7, 4, false, 2, 4>>();
-  if (is(256, 7)) return run.template operator()<Tile<256, 7, 8, 7, 4, false, 2, 4>>();
-  if (is(512, 7)) return run.template operator()<Tile<512, 7, 8, 7, 4, false, 2, 4>>();
+  if (is(128, 14) || is(256, 14)) return run.template operator()<Tile<14, 4, 7, 4, false, 2, 4>>();
+  if (is(256, 7) || is(512, 7)) return run.template operator()<Tile<7, 8, 7, 4, false, 2, 4>>();
   if (!is(512, 4))
     throw Error(Status::internal, text("conv2d_wide has no kernel for ", v.c, " channels of ", v.x_size[0]));
   // Tiles of 32 images read the weights less often, if there are enough for most multiprocessors.
   if (!is_small && (v.n + 31) / 32 * (512 / kTileChannels) >= multiprocessors * 3 / 4)
-    return run.template operator()<Tile<512, 4, 32, 4, 2, true, 2, 2>>();
-  return run.template operator()<Tile<512, 4, 16, 4, 2, true, 3, 2>>();
+    return run.template operator()<Tile<4, 32, 4, 2, true, 2, 2>>();
+  return run.template operator()<Tile<4, 16, 4, 2, true, 3, 2>>();
 }
 
 }  // namespace
