@@ -133,6 +133,11 @@ int serve() {
   std::atomic<bool> ends{false};
   std::atomic<int> predictions{0};
   std::thread server([&] { predict(context, &ends, &predictions); });
+  // When it predicts, nothing is compiled any more: oneDNN's locks are free in children.
+  const auto wait_for_server = [&] {
+    for (const int seen = predictions; predictions < seen + 3;) std::this_thread::yield();
+  };
+  wait_for_server();
   std::atomic<int> lines{0};
   troika_context_options logged = TROIKA_CONTEXT_OPTIONS_INIT;
   logged.log_level = TROIKA_LOG_DEBUG;
@@ -142,7 +147,7 @@ int serve() {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
   };
   troika_context slow = nullptr;  // its log is locked when the process is forked
-  if (troika_context_create(&logged, &slow, &error) != TROIKA_OK) return 13;
+  if (troika_context_create(&logged, &slow, &error) != TROIKA_OK) _exit(13);  // the server runs
   std::thread writer([&] { predict(slow, nullptr, &predictions); });
   while (lines == 0) std::this_thread::yield();
   if (const pid_t child = fork(); child == 0) {
@@ -153,12 +158,11 @@ int serve() {
     waitpid(child, &status, 0);
     writer.join();
     troika_context_destroy(slow);
-    if (status != 0) return 14;
+    if (status != 0) _exit(14);
   }
   int failed = 0;
   for (int round = 0; round < 20; ++round) {
-    // When it predicts, nothing is compiled any more: oneDNN's locks are free.
-    for (const int seen = predictions; predictions < seen + 3;) std::this_thread::yield();
+    wait_for_server();
     const pid_t child = fork();
     if (child == 0) {
       alarm(25);
