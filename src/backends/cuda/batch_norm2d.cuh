@@ -209,7 +209,7 @@ __device__ inline uint8_t relu_mask(const Pack<T, V>& y) {
 // Asks make(T{}, V, tiling) for a kernel that takes packs of V elements of type T. Input 0 is an
 // image, and so are `images` if they are present. All have one type.
 template <typename Make>
-KernelChoice choose_by_pack(CudaDevice& device, const KernelRequest& request, std::initializer_list<size_t> images,
+KernelChoice choose_by_pack(CudaDevice& device, const KernelRequest& request, const std::vector<size_t>& images,
                             Make make) {
   const TensorType& x = input_type(request, 0);
   for (size_t i : images)

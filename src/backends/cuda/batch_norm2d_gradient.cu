@@ -3,8 +3,8 @@
 // computes the second launch's factors from all ranks' sums.
 #include "backends/cuda/batch_norm2d.cuh"
 #include "backends/cuda/batch_norm2d_passes.h"
-#include "backends/cuda/divisor.cuh"
 #include "backends/cuda/early_start.cuh"
+#include "backends/cuda/gaps.cuh"
 #include "ops/addend.h"
 
 namespace troika::cuda {
@@ -22,32 +22,6 @@ enum class Addend {
   none,
   whole,
   has_gaps  // stored without the gaps: every `stride`-th row and column
-};
-
-// The pixels that an addend with gaps has, among all pixels.
-struct Gaps {
-  Divisor image, row, stride;  // pixels of an image and of a row
-  int rows = 0, columns = 0;   // that the addend has
-
-  // With a stride of 1 there are no gaps, and pixels may be more than an int counts.
-  Gaps() = default;
-  Gaps(const Shape& x, int64_t by) {
-    if (by == 1) return;
-    image = Divisor(static_cast<int>(x[2] * x[3]));
-    row = Divisor(static_cast<int>(x[3]));
-    stride = Divisor(static_cast<int>(by));
-    rows = static_cast<int>((x[2] - 1) / by + 1);
-    columns = static_cast<int>((x[3] - 1) / by + 1);
-  }
-
-  // Returns the addend's pixel; below 0: it has none.
-  __device__ int64_t find(int pixel) const {
-    const int number = image.divide(pixel), in_image = pixel - number * image.by();
-    const int h = row.divide(in_image), w = in_image - h * row.by();
-    const int from_row = stride.divide(h), from_column = stride.divide(w);
-    if (from_row * stride.by() != h || from_column * stride.by() != w) return -1;
-    return (int64_t{number} * rows + from_row) * columns + from_column;
-  }
 };
 
 // The operands of the sums' pass: images as packs of P.
@@ -237,17 +211,17 @@ bool has_mask(const KernelRequest& request) {
   return has_input(request, 4) && input_type(request, 4).dtype == DType::u8;
 }
 
-bool has_gaps(const KernelRequest& request) { return addend_stride_of(request.node) > 1; }
+Gaps gaps_of(const Node& node, const Shape& x) { return Gaps(x[2], x[3], addend_stride_of(node)); }
 
 template <typename T, int V>
-void launch_sums(const Tiling& t, const GradientImages<Pack<T, V>>& images, bool has_gaps, const ParameterGradients& to,
-                 float2* pairs, unsigned* arrived, float* own_sums, cudaStream_t stream) {
+void launch_sums(const Tiling& t, const GradientImages<Pack<T, V>>& images, const ParameterGradients& to, float2* pairs,
+                 unsigned* arrived, float* own_sums, cudaStream_t stream) {
   const auto launch = [&](auto kernel) {
     kernel<<<t.grid(), kBlock, 0, stream>>>(images, t, pairs, arrived, to, own_sums);
   };
   if (!images.more)
     launch(gradient_sums_kernel<T, V, Addend::none>);
-  else if (has_gaps)
+  else if (images.gaps)
     launch(gradient_sums_kernel<T, V, Addend::has_gaps>);
   else
     launch(gradient_sums_kernel<T, V, Addend::whole>);
@@ -259,7 +233,7 @@ std::unique_ptr<Kernel> make_batch_norm2d_gradient(CudaDevice& device, const Ker
   const bool writes_dz = request.node.attributes.flag("residual"),
              has_dbias_too = request.node.attributes.flag("has_dbias_too"), is_mask = has_mask(request);
   const bool adds = has_input(request, 8);
-  const Gaps gaps(input_type(request, 0).shape, addend_stride_of(request.node));
+  const Gaps gaps = gaps_of(request.node, input_type(request, 0).shape);
   const auto count = static_cast<double>(t.rows());
   return make_kernel(device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a,
                                                                                       cudaStream_t stream) {
@@ -270,8 +244,8 @@ std::unique_ptr<Kernel> make_batch_norm2d_gradient(CudaDevice& device, const Ker
                                    a.out<float>(2), dbias_too,      factors,        1 / count};
     const GradientImages images = images_of<P>(a.inputs[0], a.inputs[4], is_mask, a.inputs[5],
                                                adds ? a.inputs[8] : nullptr, writes_dz ? a.outputs[3] : nullptr, gaps);
-    launch_sums<T, V>(t, images, gaps.stride.by() > 1, to, static_cast<float2*>(a.scratch),
-                      reinterpret_cast<unsigned*>(arrived.get()), nullptr, stream);
+    launch_sums<T, V>(t, images, to, static_cast<float2*>(a.scratch), reinterpret_cast<unsigned*>(arrived.get()),
+                      nullptr, stream);
     gradient_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(
         images.x, images.dz ? nullptr : images.y, images.dz ? images.dz : images.dy, a.out<P>(0), t, to.mean, factors);
   });
@@ -302,21 +276,20 @@ std::unique_ptr<Kernel> make_summed_batch_norm2d_gradient(CudaDevice& device, co
 
 }  // namespace
 
-GradientSums::GradientSums(CudaDevice& device, const Node& node, const TensorType& x, int64_t rows, bool has_mask,
-                           int64_t addend_stride) {
+GradientSums::GradientSums(CudaDevice& device, const Node& node, const TensorType& x, int64_t rows, bool has_mask) {
   with_type(x.dtype, [&](auto zero) {
     using T = decltype(zero);
     with_pack<T>(x.shape[1], [&](auto pack) {
       constexpr int kPack = decltype(pack)::value;
       using P = Pack<T, kPack>;
       const Tiling t(device, x.shape, kPack);
-      const Gaps gaps(x.shape, addend_stride);
+      const Gaps gaps = gaps_of(node, x.shape);
       scratch_bytes_ = t.pairs_bytes();
       const std::shared_ptr<Buffer> arrived = std::make_shared<Buffer>(allocate_arrived(device, node, t));
       launch_ = [=](const Operands& o, float* sums, void* scratch, cudaStream_t stream) {
         ParameterGradients to = {};
         to.mean = o.mean;
-        launch_sums<T, kPack>(t, images_of<P>(o.x, o.y, has_mask, o.dy, o.more, o.dz, gaps), gaps.stride.by() > 1, to,
+        launch_sums<T, kPack>(t, images_of<P>(o.x, o.y, has_mask, o.dy, o.more, o.dz, gaps), to,
                               static_cast<float2*>(scratch), reinterpret_cast<unsigned*>(arrived->get()), sums, stream);
         const int64_t size = 2 * int64_t{t.channels} + 1;
         if (rows > 1)
@@ -347,19 +320,21 @@ KernelChoice select_batch_norm2d_gradient_sums(CudaDevice& device, const KernelR
 }
 
 KernelChoice select_batch_norm2d_gradient(CudaDevice& device, const KernelRequest& request) {
-  const bool is_summed = has_input(request, 6);
+  const bool is_summed = has_input(request, 6), has_gaps = addend_stride_of(request.node) > 1;
   size_t scratch_bytes = 0;
-  KernelChoice choice = choose_by_pack(
-      device, request, {has_mask(request) ? size_t{5} : size_t{4}, 5, has_gaps(request) ? size_t{5} : size_t{8}},
-      [&](auto zero, auto pack, const Tiling& t) {
-        scratch_bytes = (is_summed ? 0 : t.pairs_bytes()) + 3 * static_cast<size_t>(t.channels) * sizeof(float);
-        return is_summed ? make_summed_batch_norm2d_gradient<decltype(zero), pack>(device, request, t)
-                         : make_batch_norm2d_gradient<decltype(zero), pack>(device, request, t);
-      });
+  // Images of x's type.
+  std::vector<size_t> images = {5};
+  if (!has_mask(request)) images.push_back(4);
+  if (!has_gaps) images.push_back(8);
+  KernelChoice choice = choose_by_pack(device, request, images, [&](auto zero, auto pack, const Tiling& t) {
+    scratch_bytes = (is_summed ? 0 : t.pairs_bytes()) + 3 * static_cast<size_t>(t.channels) * sizeof(float);
+    return is_summed ? make_summed_batch_norm2d_gradient<decltype(zero), pack>(device, request, t)
+                     : make_batch_norm2d_gradient<decltype(zero), pack>(device, request, t);
+  });
   if (is_summed) choice.name += "_summed";
   choice.scratch_bytes = scratch_bytes;
   choice.may_share = {{request.node.attributes.flag("residual") ? 3 : 0, 5}};
-  if (has_input(request, 8) && !has_gaps(request)) choice.may_share.push_back({3, 8});
+  if (has_input(request, 8) && !has_gaps) choice.may_share.push_back({3, 8});
   return choice;
 }
 

@@ -32,10 +32,9 @@ class Moments {
 // The gradient of a ReLU after batch_norm2d, and the sums that batch_norm2d's gradient needs.
 class GradientSums {
  public:
-  // With `has_mask`, y is the mask of the ReLU, and x has 16-bit packs of 8 channels. `more` may
-  // have every `addend_stride`-th row and column alone.
-  GradientSums(CudaDevice& device, const Node& node, const TensorType& x, int64_t rows, bool has_mask,
-               int64_t addend_stride = 1);
+  // With `has_mask`, y is the mask of the ReLU, and x has 16-bit packs of 8 channels. The addend
+  // has the node's gaps (ops/addend.h).
+  GradientSums(CudaDevice& device, const Node& node, const TensorType& x, int64_t rows, bool has_mask);
 
   struct Operands {
     const void *x, *y, *dy;

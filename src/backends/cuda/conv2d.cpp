@@ -167,7 +167,7 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
   const size_t sums_place = has_addend ? kAddend + 1 : kAddend;
   std::optional<GradientSums> sums;
   const int64_t addend_stride = addend_stride_of(node);
-  if (has_sums) sums.emplace(device, node, dx, output_type(request, 1).shape[0], has_addend, addend_stride);
+  if (has_sums) sums.emplace(device, node, dx, output_type(request, 1).shape[0], has_addend);
   const size_t border_bytes = leaves_border(v) ? dx.bytes() : 0;
   const auto add_sums = [=](void* const* t, cudaStream_t stream) {
     if (sums)

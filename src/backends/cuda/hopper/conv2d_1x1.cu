@@ -22,8 +22,8 @@
 // of these, or a row of zeros.
 //
 // The input gradient of stride 2 is zero in three of four pixels. Zeros are stored with each tile.
-#include "backends/cuda/divisor.cuh"
 #include "backends/cuda/early_start.cuh"
+#include "backends/cuda/gaps.cuh"
 #include "backends/cuda/hopper/conv2d_1x1_form.cuh"
 #include "backends/cuda/hopper/conv2d_1x1_tiles.h"
 #include "backends/cuda/hopper/conv2d_kernels.h"
@@ -48,20 +48,6 @@ constexpr int kTurn = 1, kOwn = 3, kBoth = 5;  // barriers of threads: group g h
 // results. `units` are tiles, or pairs of tiles that a block has at once.
 struct Work {
   int pixels, channels, chunks, tile_pixels, in_rows, in_images, out_rows, out_images, units, stages;
-};
-
-// The pixels in even rows and columns, which an addend with gaps has. Rows have an even number of
-// pixels.
-struct EvenPixels {
-  Divisor height, width;
-
-  // Returns how many of them come before a pixel.
-  __device__ int count_before(int pixel) const {
-    const int all_rows = width.divide(pixel), image = height.divide(all_rows), row = all_rows - image * height.by();
-    const int in_row = row % 2 == 0 ? (pixel - all_rows * width.by() + 1) / 2 : 0;
-    return (image * ((height.by() + 1) / 2) + (row + 1) / 2) * (width.by() / 2) + in_row;
-  }
-  __device__ bool have(int pixel) const { return count_before(pixel + 1) > count_before(pixel); }
 };
 
 // Results of stride 2 that are zero: odd columns, odd rows, and both.
@@ -143,7 +129,7 @@ __device__ inline void load_all(const Places& m, const CUtensorMap& in, const CU
 template <typename F, Wanted kWanted, Rider kRider, bool kHasGaps>
 __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& out, const Zeros& zeros,
                                           const CUtensorMap& side, const CUtensorMap& addend,
-                                          const NormalizedRelu& relu_of, const EvenPixels& evens, float* sums_of, int g,
+                                          const NormalizedRelu& relu_of, const Gaps& gaps, float* sums_of, int g,
                                           const Work& work) {
   constexpr bool kHasSide = needs_x(kRider), kAdds = kRider == Rider::masked_sums;
   const int lane = threadIdx.x % 32, leader = threadIdx.x % kGroup == 0;
@@ -173,7 +159,7 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
       expect_bytes(side_of(box), kPixelBytes);
       load_box(place_of(box), map, side_of(box), channel + box * kTileChannels, 0, first, 0);
     };
-    const int first_stored = kHasGaps ? evens.count_before(first) : 0;  // of the addend's pixels
+    const int first_stored = kHasGaps ? gaps.count_before(first) : 0;  // of the addend's pixels
     // Loads what comes first to the place of the results of a box. The leader calls this.
     const auto load_before = [&](int box) {
       if constexpr (kHasGaps) {
@@ -202,9 +188,8 @@ __device__ inline void multiply_and_store(const Places& m, const CUtensorMap& ou
     }
 
     if constexpr (kHasGaps) {
-      const int own = threadIdx.x % kGroup, pixel = first + own;
-      m.rows_of_addend[g * kPixels + own] =
-          static_cast<uint8_t>(evens.have(pixel) ? evens.count_before(pixel) - first_stored : kNoRow);
+      const int own = threadIdx.x % kGroup, found = gaps.find(first + own);
+      m.rows_of_addend[g * kPixels + own] = static_cast<uint8_t>(found < 0 ? kNoRow : found - first_stored);
       sync_threads(kOwn + g, kGroup);
     }
 
@@ -305,7 +290,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     conv2d_1x1_kernel(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap filter,
                       const __grid_constant__ CUtensorMap out, const __grid_constant__ Zeros zeros,
                       const __grid_constant__ CUtensorMap side, const __grid_constant__ CUtensorMap addend,
-                      const NormalizedRelu relu, const EvenPixels evens, float* sums, const Work work) {
+                      const NormalizedRelu relu, const Gaps gaps, float* sums, const Work work) {
   wait_for_kernels_before();
   extern __shared__ __align__(1024) uint8_t memory[];
   Places m;
@@ -350,7 +335,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     return;
   }
   take_registers<kTakenRegisters>();
-  multiply_and_store<F, kWanted, kRider, kHasGaps>(m, out, zeros, side, addend, relu, evens, sums, group - 1, work);
+  multiply_and_store<F, kWanted, kRider, kHasGaps>(m, out, zeros, side, addend, relu, gaps, sums, group - 1, work);
 }
 
 PixelTile tile_of(const Convolution& v) { return pixel_tile(v, kPixels); }
@@ -394,10 +379,10 @@ void launch_1x1(const Convolution& v, const void* in, const void* weights, void*
   Zeros zeros{};
   if (has_zeros) zeros = {{map_of_x(out, v, tile, 0, 1), map_of_x(out, v, tile, 1, 0), map_of_x(out, v, tile, 1, 1)}};
   CUtensorMap addend{};
-  EvenPixels evens;
+  Gaps gaps;
   if (kHasGaps) {
-    evens = {Divisor(static_cast<int>(v.x_size[0])), Divisor(static_cast<int>(v.x_size[1]))};
-    addend = map_of_stored(relu.addend, v.n * ((v.x_size[0] + 1) / 2) * (v.x_size[1] / 2), channels, kStoredPixels);
+    gaps = Gaps(v.x_size[0], v.x_size[1], relu.addend_stride);
+    addend = map_of_stored(relu.addend, v.n * gaps.rows * gaps.columns, channels, kStoredPixels);
   } else if (kRider == Rider::masked_sums) {
     addend = results(relu.addend);
   }
@@ -407,7 +392,7 @@ void launch_1x1(const Convolution& v, const void* in, const void* weights, void*
           F::fixed_bytes(chunks, kWanted) + work.stages * F::kStageBytes},
          stream, is_gradient ? map_of_pixels(in, v, v.k, pixels) : map_of_x(in, v, tile), filter,
          has_zeros ? map_of_x(out, v, tile) : results(out), zeros, needs_x(kRider) ? results(relu.x) : CUtensorMap{},
-         addend, relu, evens, sums, work);
+         addend, relu, gaps, sums, work);
 }
 
 }  // namespace
