@@ -223,7 +223,7 @@ void launch_64(const Convolution& v, const void* in, const void* weights, void* 
   };
   static_assert(T::shared_bytes(kRider) <= kMostSharedBytes);
   launch(conv2d_64_kernel<T, kGradient, kRider>, {blocks_of<T>(v, multiprocessors), kThreads, T::shared_bytes(kRider)},
-         stream, image(in, T::kRows + 2), map_of_filter(weights, kChannels), image(out, T::kRows),
+         stream, image(in, T::kRows + 2), map_of_filter(weights, kChannels, kChannels), image(out, T::kRows),
          needs_x(kRider) ? image(relu.x, T::kRows) : CUtensorMap{},
          kRider == Rider::masked_sums ? image(relu.addend, T::kRows) : CUtensorMap{}, relu, sums,
          static_cast<int>(v.n) * T::kTilesEach);

@@ -89,34 +89,32 @@ struct Places {  // in shared memory
   float* sums;  // in the place of outs, at the end
 };
 
+struct Work {
+  int images, tiles;
+};
+
 // A block's tiles: `count` of them, from `first` on, `step` apart.
 struct Share {
   int first, step, count;
 };
 
-__device__ inline Share share_of(int tiles) {
+__device__ inline Share share_of(const Work& work) {
   Share s;
   s.first = blockIdx.x;
   s.step = gridDim.x;
-  s.count = (tiles - s.first + s.step - 1) / s.step;
+  s.count = (work.tiles - s.first + s.step - 1) / s.step;
   return s;
 }
-
-// The rider of a launch, and the numbers of images and tiles.
-struct Riding {
-  NormalizedRelu relu;
-  float* sums;
-  int images, tiles;
-};
 
 // Group g of the two.
 template <typename T, Rider kRider, bool kHasGaps>
 __device__ inline void multiply_and_store(const Places& m, const PhaseMaps& out, const PhaseMaps& side,
-                                          const PhaseMaps& addend, const Riding& riding, int g) {
+                                          const PhaseMaps& addend, const NormalizedRelu& relu_of, float* sums_of, int g,
+                                          const Work& work) {
   constexpr bool kHasSide = needs_x(kRider), kAdds = kRider == Rider::masked_sums;
   constexpr int kNumbers = T::kColumns / 2;  // a thread's results of a phase
   const int lane = threadIdx.x % 32, w = threadIdx.x / 32 % 4, leader = threadIdx.x % kGroup == 0;
-  const Share share = share_of(riding.tiles);
+  const Share share = share_of(work);
   const auto place_of = [&](int phase) { return m.outs + (g * kPlaces + phase % kPlaces) * T::kOutBytes; };
   const auto side_of = [&](int phase) { return m.side_full + 8 * (g * kPlaces + phase % kPlaces); };
   const auto adds_to = [](int phase) { return kAdds && (!kHasGaps || phase == 0); };
@@ -134,7 +132,7 @@ __device__ inline void multiply_and_store(const Places& m, const PhaseMaps& out,
 
   Sums sums;
   ReluOf relu;
-  if (kHasSide) relu.load<kRider>(riding.relu, 0);
+  if (kHasSide) relu.load<kRider>(relu_of, 0);
   int stage = 0, turn = 0, side_turns[kPlaces] = {}, pixels_done = 0;
   if (g == 1) sync_threads(kStart, 2 * kGroup);
   for (int i = 0; i < share.count; ++i) {
@@ -158,15 +156,16 @@ __device__ inline void multiply_and_store(const Places& m, const PhaseMaps& out,
     if constexpr (kAdds) {
 #pragma unroll
       for (int phase = 0; phase < kPhases; ++phase)
-        masks[phase].load(riding.relu.mask, [&](int column) {
+        masks[phase].load(relu_of.mask, [&](int column) {
           const int from = image + column % T::kImages, dx_row = 2 * h + phase / 2;
           const int pixel = (from * 2 * T::kSize + dx_row) * 2 * T::kSize + 2 * (column / T::kImages) + phase % 2;
-          return from < riding.images ? pixel * (kChannels / 8) : -1;
+          return from < work.images ? pixel * (kChannels / 8) : -1;
         });
     }
 
     float d[kPhases * kNumbers];
-    AddedResults<T::kColumns> added;  // of the first phase, whose addend is read early
+    // The first phase's addend is read early, so that its x is there when the products are.
+    AddedResults<T::kColumns> added;
     for (int chunk = 0; chunk < kChunks; ++chunk) {
       wait(m.full + 8 * stage, turn);
       const uint64_t pixels = describe(m.stages + stage * T::kStageBytes + g * T::kLineBytes);
@@ -240,12 +239,12 @@ __device__ inline void multiply_and_store(const Places& m, const PhaseMaps& out,
         }
       }
     }
-    pixels_done += min(riding.images - image, T::kImages) * T::kRows * T::kSize * kPhases;
+    pixels_done += min(work.images - image, T::kImages) * T::kRows * T::kSize * kPhases;
   }
   if (kRider != Rider::none) {
     if (leader) wait_for_reads_of_stores<0>();
     sync_threads(kBoth, 2 * kGroup);
-    float* const to = riding.sums + int64_t{blockIdx.x} * (2 * kChannels + 1);
+    float* const to = sums_of + int64_t{blockIdx.x} * (2 * kChannels + 1);
     const float count = static_cast<float>(pixels_done);
     if (g == 0 && leader) *to = count;
     write_sums<kRider>(sums, g, m.sums, kBoth, count, to + 1, kChannels);
@@ -254,8 +253,8 @@ __device__ inline void multiply_and_store(const Places& m, const PhaseMaps& out,
 }
 
 template <typename T>
-__device__ inline void load_all(const Places& m, const CUtensorMap& dy, const CUtensorMap& filter, int tiles) {
-  const Share share = share_of(tiles);
+__device__ inline void load_all(const Places& m, const CUtensorMap& dy, const CUtensorMap& filter, const Work& work) {
+  const Share share = share_of(work);
   for (int i = 0; i < share.count * kChunks; ++i) {
     if (i < kChunks) {
       expect_bytes(m.weights_full + 8 * i, kChunkBytes);
@@ -276,7 +275,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     conv2d_64_halving_gradient_kernel(const __grid_constant__ CUtensorMap dy,
                                       const __grid_constant__ CUtensorMap filter, const __grid_constant__ PhaseMaps out,
                                       const __grid_constant__ PhaseMaps side, const __grid_constant__ PhaseMaps addend,
-                                      const Riding riding) {
+                                      const NormalizedRelu relu, float* sums, const Work work) {
   wait_for_kernels_before();
   extern __shared__ __align__(1024) uint8_t memory[];
   Places m;
@@ -303,11 +302,11 @@ __global__ void __launch_bounds__(kThreads, 1)
 
   if (group == 0) {
     give_registers<kGivenRegisters>();
-    if (thread == 0) load_all<T>(m, dy, filter, riding.tiles);
+    if (thread == 0) load_all<T>(m, dy, filter, work);
     return;
   }
   take_registers<kTakenRegisters>();
-  multiply_and_store<T, kRider, kHasGaps>(m, out, side, addend, riding, group - 1);
+  multiply_and_store<T, kRider, kHasGaps>(m, out, side, addend, relu, sums, group - 1, work);
 }
 
 template <typename T>
@@ -329,14 +328,10 @@ PhaseMaps phases_of(const void* image, const Convolution& v) {
   return maps;
 }
 
-// Images of dy's size [n, kSize, kSize, channels], in boxes of so many columns and rows.
+// An image of dy's size, in boxes of so many columns and rows.
 template <typename T>
 CUtensorMap small_image(const void* address, const Convolution& v, int64_t channels, int64_t columns, int64_t rows) {
-  const int64_t pixel = 2 * channels;
-  return map_of(address, {{channels, 2, kTileChannels},
-                          {v.n, pixel * T::kSize * T::kSize, T::kImages},
-                          {T::kSize, pixel, columns},
-                          {T::kSize, pixel * T::kSize, rows}});
+  return map_of_positions(address, v.n, T::kSize, channels, {T::kImages, columns, rows});
 }
 
 template <typename T, Rider kRider, bool kHasGaps>
@@ -350,11 +345,9 @@ void launch_halving(const Convolution& v, const void* weights, const void* dy, v
     else
       addend = phases_of<T>(relu.addend, v);
   }
-  const CUtensorMap filter =
-      map_of(weights, {{v.c, 2, kTileChannels}, {kTaps, 2 * v.c, 1}, {v.k, 2 * v.c * kTaps, kTileChannels}});
   launch(conv2d_64_halving_gradient_kernel<T, kRider, kHasGaps>, {blocks, kThreads, T::kSharedBytes}, stream,
-         small_image<T>(dy, v, kDyChannels, T::kPitch, T::kLoadedRows), filter, phases_of<T>(dx, v), side, addend,
-         Riding{relu, sums, static_cast<int>(v.n), tiles_of<T>(v)});
+         small_image<T>(dy, v, kDyChannels, T::kPitch, T::kLoadedRows), map_of_filter(weights, v.k, v.c),
+         phases_of<T>(dx, v), side, addend, relu, sums, Work{static_cast<int>(v.n), tiles_of<T>(v)});
 }
 
 // Calls run.operator()<T>() with the tile for images of dy of this size.

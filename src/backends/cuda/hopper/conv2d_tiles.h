@@ -21,11 +21,23 @@ inline CUtensorMap map_of_images(const void* address, int64_t n, int64_t size, i
                           {n, size * size * kPixel, 1}});
 }
 
-// A filter [channels, 9, channels], in boxes of one tap of 64 channels by 64.
-inline CUtensorMap map_of_filter(const void* address, int64_t channels) {
-  return map_of(
-      address,
-      {{channels, 2, kTileChannels}, {kTaps, 2 * channels, 1}, {channels, 2 * channels * kTaps, kTileChannels}});
+// Images [n, size, size, channels], in boxes of 64 channels. The images of a box are its fastest
+// axis after the channels: all of them at one position, then all at the next.
+struct PositionBox {
+  int64_t images, columns, rows;
+};
+inline CUtensorMap map_of_positions(const void* address, int64_t n, int64_t size, int64_t channels,
+                                    const PositionBox& box) {
+  const int64_t pixel = 2 * channels;
+  return map_of(address, {{channels, 2, kTileChannels},
+                          {n, size * size * pixel, box.images},
+                          {size, pixel, box.columns},
+                          {size, size * pixel, box.rows}});
+}
+
+// A filter [k, 9, c], in boxes of one tap of 64 channels by 64.
+inline CUtensorMap map_of_filter(const void* address, int64_t k, int64_t c) {
+  return map_of(address, {{c, 2, kTileChannels}, {kTaps, 2 * c, 1}, {k, 2 * c * kTaps, kTileChannels}});
 }
 
 }  // namespace troika::cuda::hopper

@@ -384,15 +384,11 @@ int blocks_of_channels(const Convolution& v, int multiprocessors) {
 template <typename T, bool kGradient, Rider kRider>
 void launch_wide(const Convolution& v, const void* in, const void* weights, void* out, const NormalizedRelu& relu,
                  float* sums, int rows_of_sums, cudaStream_t stream) {
-  const int64_t pixel = v.c * 2;
   const auto image = [&](const void* address, int64_t columns, int64_t rows) {
-    return map_of(address, {{v.c, 2, kTileChannels},
-                            {v.n, pixel * T::kSize * T::kSize, T::kImages},
-                            {T::kSize, pixel, columns},
-                            {T::kSize, pixel * T::kSize, rows}});
+    return map_of_positions(address, v.n, T::kSize, v.c, {T::kImages, columns, rows});
   };
   launch(conv2d_wide_kernel<T, kGradient, kRider>, {rows_of_sums * groups_of(v), kThreads, T::kSharedBytes}, stream,
-         image(in, T::kPitch, T::kLoadedRows), map_of_filter(weights, v.c), image(out, T::kSize, 1),
+         image(in, T::kPitch, T::kLoadedRows), map_of_filter(weights, v.k, v.c), image(out, T::kSize, 1),
          needs_x(kRider) ? image(relu.x, T::kSize, 1) : CUtensorMap{},
          kRider == Rider::masked_sums ? image(relu.addend, T::kSize, 1) : CUtensorMap{}, relu, sums,
          Work{groups_of(v), static_cast<int>(v.n), tiles_of<T>(v)});

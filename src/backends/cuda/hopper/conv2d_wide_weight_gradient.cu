@@ -320,12 +320,8 @@ int parts_of(const Convolution& v, int multiprocessors) {
 template <typename T>
 void launch_weight_gradient(const Convolution& v, const void* x, const void* dy, float* dweights, void* scratch,
                             unsigned* turns, int multiprocessors, cudaStream_t stream) {
-  constexpr int64_t kPixel = int64_t{T::kChannels} * 2;
   const auto image = [&](const void* address) {
-    return map_of(address, {{T::kChannels, 2, kTileChannels},
-                            {v.n, kPixel * T::kSize * T::kSize, kImages},
-                            {T::kSize, kPixel, T::kSize},
-                            {T::kSize, kPixel * T::kSize, 1}});
+    return map_of_positions(address, v.n, T::kSize, T::kChannels, {kImages, T::kSize, 1});
   };
   const int parts = parts_of(v, multiprocessors);
   launch(
