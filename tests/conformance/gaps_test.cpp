@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "conformance/one_node.h"
+#include "ops/addend.h"
 #include "ops/batch_norm2d.h"
 #include "ops/op_def.h"
-#include "support/test_device.h"
 
 namespace troika {
 namespace {
@@ -19,18 +19,9 @@ struct GapsCase {
   Relu relu = Relu::by_output;
 };
 
-class Gaps : public testing::TestWithParam<GapsCase> {
+class Gaps : public OneNodeTest<GapsCase> {
  protected:
-  void SetUp() override {
-    if (is_on_cpu()) GTEST_SKIP() << "CPUs add whole images";
-  }
-  TensorType image() const { return {GetParam().dtype, GetParam().shape}; }
-  TensorType channel() const { return {DType::f32, {GetParam().shape[1]}}; }
-  TensorType small_image() const {
-    TensorType type = image();
-    for (int axis : {2, 3}) type.shape[axis] = (type.shape[axis] - 1) / GetParam().stride + 1;
-    return type;
-  }
+  TensorType small_image() const { return addend_type(image(), GetParam().stride); }
   // The small image with zeros between its pixels.
   Array spread(Array& small) const {
     Array whole(GetParam().shape);
@@ -41,33 +32,29 @@ class Gaps : public testing::TestWithParam<GapsCase> {
           for (int64_t w = 0; w < small.shape[3]; ++w) whole.at(n, c, h * stride, w * stride) = small.at(n, c, h, w);
     return whole;
   }
-
-  NodeRunner runner_{1};
-  Random random_;
 };
 
 TEST_P(Gaps, AreZeros) {
   runner_.run([&] {
     const Shape& shape = GetParam().shape;
     const Array x = random_array(shape, random_), y = random_array(shape, random_), dy = random_array(shape, random_);
-    const TensorType mask_type{DType::u8, {shape.elements() / 8}};
-    Array mask(mask_type.shape);
-    for (double& bits : mask.data) bits = static_cast<double>(random_.integer(256));
+    Array bits_of_relu(mask().shape);
+    for (double& bits : bits_of_relu.data) bits = static_cast<double>(random_.integer(256));
     Array small = random_array(small_image().shape, random_);
     const Array weight = random_array(channel().shape, random_, 1), mean = random_array(channel().shape, random_),
                 inv_std = random_array(channel().shape, random_, 2, 0.1);
-    const auto run = [&](const TensorType& addend_type, const Array& addend, Attributes attributes) {
+    const auto run = [&](const TensorType& type, const Array& addend, Attributes attributes) {
       OneNode node(batch_norm2d_gradient_op, std::move(attributes));
       node.add_input(runner_, image(), x);
       for (const Array* of_channels : {&weight, &mean, &inv_std}) node.add_input(runner_, channel(), *of_channels);
       switch (GetParam().relu) {
         case Relu::none: node.add_no_input(); break;
         case Relu::by_output: node.add_input(runner_, image(), y); break;
-        case Relu::by_mask: node.add_input(runner_, mask_type, mask); break;
+        case Relu::by_mask: node.add_input(runner_, mask(), bits_of_relu); break;
       }
       node.add_input(runner_, image(), dy);
       for (int i = 0; i < 2; ++i) node.add_no_input();
-      node.add_input(runner_, addend_type, addend);
+      node.add_input(runner_, type, addend);
       node.add_output(image());
       for (int i = 0; i < 2; ++i) node.add_output(channel());
       node.add_output(image());

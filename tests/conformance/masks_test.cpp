@@ -9,7 +9,6 @@
 #include "ops/batch_norm2d.h"
 #include "ops/op_def.h"
 #include "ops/products.h"
-#include "support/test_device.h"
 
 namespace troika {
 namespace {
@@ -31,14 +30,8 @@ struct MaskCase {
   Shape shape;
 };
 
-class Masks : public testing::TestWithParam<MaskCase> {
+class Masks : public OneNodeTest<MaskCase> {
  protected:
-  void SetUp() override {
-    if (is_on_cpu()) GTEST_SKIP() << "CPUs have no masks";
-  }
-  TensorType image() const { return {GetParam().dtype, GetParam().shape}; }
-  TensorType channel() const { return {DType::f32, {GetParam().shape[1]}}; }
-  TensorType mask() const { return {DType::u8, {GetParam().shape.elements() / 8}}; }
   // Half of the numbers are 0, and one is NaN.
   Array relu_output() {
     Array y = random_array(GetParam().shape, random_);
@@ -46,9 +39,6 @@ class Masks : public testing::TestWithParam<MaskCase> {
     y[y.elements() / 3] = std::numeric_limits<double>::quiet_NaN();
     return y;
   }
-
-  NodeRunner runner_{1};
-  Random random_;
 };
 
 TEST_P(Masks, HaveABitForEachElementThatTheReluLetsPass) {

@@ -1,8 +1,12 @@
-// A graph of one node, for tests that compare two nodes with each other.
+// A graph of one node, for tests of what GPUs alone compute, which compare two nodes with each
+// other.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include "conformance/node_runner.h"
 #include "conformance/random.h"
+#include "support/test_device.h"
 
 namespace troika {
 
@@ -42,5 +46,20 @@ inline Array random_array(const Shape& shape, Random& random, double offset = 0,
   for (double& v : array.data) v = offset + size * random.normal();
   return array;
 }
+
+// Tests of batch_norm2d's image and channels. C has a dtype and the image's shape.
+template <typename C>
+class OneNodeTest : public testing::TestWithParam<C> {
+ protected:
+  void SetUp() override {
+    if (is_on_cpu()) GTEST_SKIP() << "CPUs have no such kernels";
+  }
+  TensorType image() const { return {this->GetParam().dtype, this->GetParam().shape}; }
+  TensorType channel() const { return {DType::f32, {this->GetParam().shape[1]}}; }
+  TensorType mask() const { return {DType::u8, {this->GetParam().shape.elements() / 8}}; }
+
+  NodeRunner runner_{1};
+  Random random_;
+};
 
 }  // namespace troika
