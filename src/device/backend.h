@@ -147,6 +147,11 @@ class Device {
   virtual bool has_relu_mask([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& node) const {
     return false;
   }
+  // Whether kernels of this conv2d and of its weight gradient can apply the batch_norm2d and the
+  // ReLU before it (ops/products.h).
+  virtual bool normalizes_input([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& conv2d) const {
+    return false;
+  }
   // Whether the kernel of this batch_norm2d_gradient or conv2d_input_gradient can add an image that
   // has every `stride`-th row and column alone (ops/addend.h).
   virtual bool adds_without_gaps([[maybe_unused]] const Graph& graph, [[maybe_unused]] const Node& node,

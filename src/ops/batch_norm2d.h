@@ -19,6 +19,7 @@ enum Input : size_t {
   absorbed_bias,  // or none: the bias that x lacks, added only to the tracked mean (passes/absorb_biases.cpp)
   kInputs
 };
+// y is not written if `skips_y`: the convolutions that read it compute it (passes/fuse_norms.cpp).
 // mask if `mask`: bits for the elements of y, channels fastest, 1 if the ReLU lets the gradient
 // pass (passes/fuse_sums.cpp).
 enum Output : size_t { y, mean, inv_std, mask };

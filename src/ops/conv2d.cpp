@@ -32,14 +32,30 @@ void check_mask(const OpInputs& in, size_t mask, const Shape& dy) {
                  need.shape));
 }
 
-// Inputs: x, weight, bias or none. Attributes: kernel, stride, padding, dilation, groups, relu,
-// `pool` or none, and `sums` or none. Outputs: y. If `pool` is there, y is pooled, and its mask
+// Whether the kernel applies the batch_norm2d and the ReLU before it to x.
+bool normalizes(const Node& node) { return node.attributes.flag("normalizes"); }
+
+// Throws unless the inputs from `first` on are those of that batch_norm2d of x: four of f32 [c].
+void check_norm(const OpInputs& in, size_t first) {
+  if (!normalizes(in.node)) return;
+  if (fused_pool_of(in.node) != FusedPool::none) in.fail("normalizes x, and pools y; needs one of the two");
+  const TensorType channel{DType::f32, {in.shape(0)[1]}};
+  for (size_t i = first; i < first + 4; ++i)
+    if (in.types[i] != channel)
+      in.fail(text("normalizes x by ", name_of(in.types[i].dtype), in.shape(i), ", need ", name_of(channel.dtype),
+                   channel.shape));
+}
+
+// Inputs: see product::Input. Attributes: kernel, stride, padding, dilation, groups, relu,
+// `pool` or none, `sums` or none, and `normalizes` or none. Outputs: y. If `pool` is there, y is pooled, and its mask
 // follows. If `sums` is there, f32 [sums, 2 k + 1] follows, whose rows are the moments of parts of
 // y as in batch_norm2d_moments: {values per channel, means [k], sums of squared differences from
 // the means [k]}.
 std::vector<TensorType> infer(const OpInputs& in) {
-  in.need_inputs(3, 3);
+  const size_t inputs = normalizes(in.node) ? product::kAllInputs : product::kInputs;
+  in.need_inputs(inputs, inputs);
   in.need_rank(0, 4, "[batch, channels, height, width]");
+  check_norm(in, product::norm_weight);
   const Window window = Window::of(in.node);
   window.check(in);
   const Shape &x = in.shape(0), &weight = in.shape(1);
@@ -99,7 +115,7 @@ std::vector<TensorType> infer_input_gradient(const OpInputs& in) {
                    type.shape));
   };
   need(norm_x, types[0]);
-  need(norm_y, in.has(addend) ? mask : types[0]);
+  if (in.has(norm_y) || in.has(addend)) need(norm_y, in.has(addend) ? mask : types[0]);
   const int64_t stride = addend_stride_of(in.node);
   if (stride < 1) in.fail(text("has an addend_stride of ", stride, ", need 1 or more"));
   if (in.has(addend)) need(addend, addend_type(types[0], stride));
@@ -112,9 +128,11 @@ Cost input_gradient_cost(const OpInputs& in) { return {operations(before_pool(in
 // The weight's gradient has dy's type if `rounded` is set.
 std::vector<TensorType> infer_weight_gradient(const OpInputs& in) {
   using namespace weight_gradient;
-  const size_t inputs = fused_pool_of(in.node) == FusedPool::none ? kInputs : pool_mask + 1;
+  const bool has_pool = fused_pool_of(in.node) != FusedPool::none;
+  const size_t inputs = has_pool ? size_t{pool_mask} + 1 : normalizes(in.node) ? kAllInputs : kInputs;
   in.need_inputs(inputs, inputs);
   check_mask(in, pool_mask, in.shape(dy));
+  check_norm(in, norm_weight);
   auto types = product_weight_gradient_types(in, Shape(in.node.attributes.list("weight_shape")));
   if (in.node.attributes.flag("rounded")) types[weight_gradient::dweight].dtype = in.types[weight_gradient::dy].dtype;
   return types;

@@ -53,6 +53,12 @@ struct KernelsOfSums {
 };
 void fuse_sums(Graph& graph, const KernelsOfSums& kernels);
 
+// Lets convolutions and their weight gradients apply the batch_norm2d and ReLU before them, so that
+// the normalised image is never stored. `normalizes` returns whether the kernels of this conv2d and
+// of its weight gradient can. To be run after fuse_sums, not with recompute.
+using NormalizesInput = std::function<bool(const Graph&, const Node& conv2d)>;
+void fuse_norms(Graph& graph, const NormalizesInput& normalizes);
+
 // Stores the input gradient of a convolution of 1x1 without the zeros that its stride leaves, if a
 // batch_norm2d_gradient or conv2d_input_gradient adds it to another gradient. `adds` returns
 // whether the kernel of this node can. To be run after fuse_adds and fuse_sums.

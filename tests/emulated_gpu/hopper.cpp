@@ -278,6 +278,13 @@ void wait_for_stores(int left) {
   while (!hardware.stores[thread_number()].are_done_but(left)) wait_for(hardware.stores_done, hardware.stores_done);
 }
 
+uint4 load_shared(uint32_t address) {
+  if (address % 16) stop("a load of 16 bytes is not aligned");
+  uint4 v;
+  std::memcpy(&v, shared_place(address, sizeof v), sizeof v);
+  return v;
+}
+
 void store_shared(uint32_t address, uint4 v) {
   if (address % 16) stop("a store of 16 bytes is not aligned");
   std::memcpy(shared_place(address, sizeof v), &v, sizeof v);

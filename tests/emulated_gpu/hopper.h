@@ -27,6 +27,7 @@ void load_box(uint32_t to, const CUtensorMap& map, uint32_t barrier, std::initia
 void store_box(const CUtensorMap& map, uint32_t from, std::initializer_list<int> coordinates);
 void wait_for_stores(int left);
 
+uint4 load_shared(uint32_t address);
 void store_shared(uint32_t address, uint4 v);
 void store_matrices(uint32_t address, const uint32_t* fragments, int count);
 uint32_t pack_bf16(float low, float high);
@@ -60,6 +61,7 @@ using emulated_gpu::hopper::end_products;
 using emulated_gpu::hopper::expect_bytes;
 using emulated_gpu::hopper::has_ended;
 using emulated_gpu::hopper::init_barrier;
+using emulated_gpu::hopper::load_shared;
 using emulated_gpu::hopper::pack_bf16;
 using emulated_gpu::hopper::store_shared;
 using emulated_gpu::hopper::sync_threads;

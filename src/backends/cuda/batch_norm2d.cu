@@ -213,6 +213,7 @@ std::unique_ptr<Kernel> make_merged_batch_norm2d(CudaDevice& device, const Kerne
   const Attributes& attributes = request.node.attributes;
   const double eps = attributes.real("eps"), momentum = attributes.real("momentum");
   const bool relu = attributes.flag("relu"), has_mask = attributes.flag("mask");
+  const bool skips_y = attributes.flag("skips_y");
   const int64_t rows = input_type(request, 7).shape[0];
   return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     using P = Pack<T, V>;
@@ -220,6 +221,7 @@ std::unique_ptr<Kernel> make_merged_batch_norm2d(CudaDevice& device, const Kerne
     const Affine f = {to.mean, to.inv_std, a.in<float>(1), a.in<float>(2), false, 0};
     merge_kernel<<<blocks_for(t.channels, kMergedChannels), kThreads, 0, stream>>>(a.in<float>(7), rows, t.channels,
                                                                                    to);
+    if (skips_y) return;
     normalize_kernel<T, V>
         <<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), mask_of(a, has_mask), t, f, relu);
   });
@@ -298,7 +300,7 @@ KernelChoice select_batch_norm2d(CudaDevice& device, const KernelRequest& reques
     scratch_bytes = t.pairs_bytes();
     return make_batch_norm2d<decltype(zero), pack>(device, request, t);
   });
-  if (is_merged) choice.name += "_merged";
+  if (is_merged) choice.name += request.node.attributes.flag("skips_y") ? "_merged_alone" : "_merged";
   choice.scratch_bytes = scratch_bytes;
   if (has_input(request, 6)) choice.may_share = {{0, 6}};
   return choice;

@@ -9,6 +9,7 @@
 #include "backends/cuda/epilogue.h"
 #include "backends/cuda/fastest_choice.h"
 #include "backends/cuda/hopper/ways.h"
+#include "backends/cuda/normalized_ways.h"
 #include "backends/cuda/plan_cache.h"
 #include "backends/cuda/pooled_ways.h"
 #include "backends/cuda/rounded_gradient.h"
@@ -89,11 +90,13 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
     return nhwc_choice(request, text("cuda:own:", stem_kernel_name(dtype, v)), std::move(kernel));
   }
 
-  // Tensors: x, weights, y, the bias or the moments if there are some, and the mask of a pooling.
-  // Scratch comes last.
+  // Tensors: x, weights, y, the bias or the moments if there are some, and the mask of a pooling or
+  // the numbers of a batch_norm2d. Scratch comes last.
   constexpr size_t kMore = 3;
   const PooledWays pooled(dtype, v, fused_pool_of(request.node), bias ? kMore + 1 : kMore);
   const bool has_moments = request.node.outputs.size() > 1 && !pooled;
+  const NormalizedWays normalized(device, request, has_moments ? kMore + 1 : kMore);
+  const size_t scratch_place = normalized.place() + normalized.count();
   std::optional<Moments> moments;
   if (has_moments) moments.emplace(device, request.node, y, 0, output_type(request, 1).shape[0]);
   const auto add_bias = [=](void* const* t, cudaStream_t stream) {
@@ -101,7 +104,7 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
   };
   const auto finish = [=](void* const* t, cudaStream_t stream) {
     if (moments)
-      moments->launch(t[2], static_cast<float*>(t[kMore]), t[kMore + 1], stream);
+      moments->launch(t[2], static_cast<float*>(t[kMore]), t[scratch_place], stream);
     else
       add_bias(t, stream);
   };
@@ -116,21 +119,22 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
   } else if (has_graph(v)) {
     Way plain{.name = "", .describe = forward_graph(v, dtype, false), .scratch_bytes = moment_bytes};
     if (bias || relu || has_moments) plain.launch = finish;
-    ways.push_back(pooled.forward(plain, relu));
+    ways.push_back(normalized.whole(pooled.forward(plain, relu)));
     // cuDNN's own ReLU would turn NaN into 0 and hide that training failed.
     if (bias && !relu && dtype != DType::f32)
       ways.push_back(pooled.forward({.name = "bias", .describe = forward_graph(v, dtype, true)}, relu));
   }
   const std::vector<Way> on_hopper =
-      pooled ? std::vector<Way>() : hopper::conv2d_ways(device, dtype, v, has_moments, add_bias);
-  const bool may_be_small = on_hopper.empty() && !has_moments && allows_tensor_cores(request, dtype);
+      pooled ? std::vector<Way>()
+             : hopper::conv2d_ways(device, dtype, v, has_moments, normalized ? normalized.place() : 0, add_bias);
+  const bool may_be_small = on_hopper.empty() && !has_moments && !normalized && allows_tensor_cores(request, dtype);
   append(ways, may_be_small ? small_conv2d_ways(device, dtype, v, bias, relu, pooled) : on_hopper);
-  ways.push_back(pooled.forward({.name = "direct",
-                                 .describe = {},
-                                 .launch = direct,
-                                 .scratch_bytes = moment_bytes,
-                                 .is_last_resort = is_stem(v) || is_last_resort(v)},
-                                relu));
+  ways.push_back(normalized.whole(pooled.forward({.name = "direct",
+                                                  .describe = {},
+                                                  .launch = direct,
+                                                  .scratch_bytes = moment_bytes,
+                                                  .is_last_resort = is_stem(v) || is_last_resort(v)},
+                                                 relu)));
 
   Problem problem = problem_of(device, request, v, dtype);
   problem.text += text(bias ? ", bias" : "", relu ? ", relu" : "", has_moments ? ", sums" : "");
@@ -139,15 +143,17 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
   const ValueId second_output = has_moments || pooled ? node.outputs[1] : kNoValue;
   problem.tensors = types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], node.inputs[2], second_output});
   pooled.add_mask_to(problem, bias);
+  normalized.add_to(problem);
   if (has_moments)
     problem.outputs.push_back({kMore, [=](const auto& found, const auto& expected) {
                                  return difference_of_moments(found, expected, static_cast<size_t>(v.k));
                                }});
   return fastest_choice(device, request, problem, ways, nhwc_choice, [=](const Arguments& a, cudaStream_t) {
-    std::array<void*, kMore + 2> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
+    std::array<void*, kMore + 5> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
     auto* more = &tensors[kMore];
     if (bias) *more++ = a.inputs[2];
     if (second_output != kNoValue) *more = a.outputs[1];
+    normalized.copy(a, tensors.data());
     return tensors;
   });
 }
@@ -166,13 +172,20 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
   constexpr size_t kAddend = 9;
   const size_t sums_place = has_addend ? kAddend + 1 : kAddend;
   std::optional<GradientSums> sums;
+  // If y was never stored, it is computed from x for a pass of its own.
+  const bool lacks_y = has_sums && !has_input(request, input_gradient::norm_y);
+  const NormalizeRelu normalize = lacks_y ? normalize_relu(device, dx) : NormalizeRelu();
   const int64_t addend_stride = addend_stride_of(node);
   if (has_sums) sums.emplace(device, node, dx, output_type(request, 1).shape[0], has_addend);
   const size_t border_bytes = leaves_border(v) ? dx.bytes() : 0;
+  const size_t own_bytes = sums ? (sums->scratch_bytes() + 15) / 16 * 16 : 0;
   const auto add_sums = [=](void* const* t, cudaStream_t stream) {
+    const auto floats = [&](size_t i) { return static_cast<const float*>(t[i]); };
+    void* const image = lacks_y ? static_cast<std::byte*>(t[sums_place + 1]) + own_bytes : nullptr;
+    if (lacks_y) normalize(t[3], floats(7), floats(8), floats(5), floats(6), image, stream);
     if (sums)
       sums->launch({.x = t[3],
-                    .y = t[4],
+                    .y = lacks_y ? image : t[4],
                     .dy = t[2],
                     .more = has_addend ? t[kAddend] : nullptr,
                     .dz = t[2],
@@ -183,7 +196,7 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
     direct_conv2d_input_gradient(dtype, v, t[0], t[1], t[2], stream);
     add_sums(t, stream);
   };
-  const size_t sums_bytes = sums ? sums->scratch_bytes() : 0;
+  const size_t sums_bytes = own_bytes + (lacks_y ? dx.bytes() : 0);
   std::vector<Way> ways;
   if (has_graph(v)) {
     Way plain{.name = "", .describe = input_gradient_graph(v, dtype), .scratch_bytes = sums_bytes};
@@ -204,9 +217,11 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
   Problem problem = problem_of(device, request, v, dtype);
   if (has_sums) problem.text += has_addend ? ", added, sums" : ", sums";
   if (addend_stride > 1) problem.text += ", gaps";
+  if (lacks_y) problem.text += ", without y";
   pooled.add_to(problem);
   std::vector<ValueId> values = {node.inputs[0], node.inputs[1], node.outputs[0]};
   values.insert(values.end(), node.inputs.begin() + input_gradient::kInputs, node.inputs.end());
+  if (lacks_y) values[input_gradient::norm_y + 1] = node.inputs[input_gradient::norm_x];  // its place stays
   if (has_sums) values.push_back(node.outputs[1]);
   problem.tensors = types_of(request, values);
   if (has_sums) {
@@ -253,7 +268,8 @@ WeightGradient weight_gradient_of(CudaDevice& device, const KernelRequest& reque
   const int64_t elements = v.weight_elements();
   const size_t mask_place = bias ? 4 : 3, sums_bytes = bias ? sum_rows_scratch_bytes(dtype, v.pixels(), v.k) : 0;
   const PooledWays pooled(dtype, v, fused_pool_of(node), mask_place);
-  const size_t scratch_place = pooled ? mask_place + 1 : mask_place;
+  const NormalizedWays normalized(device, request, pooled ? mask_place + 1 : mask_place);
+  const size_t scratch_place = normalized.place() + normalized.count();
   WeightGradient made;
   auto& [problem, ways] = made;
   problem = problem_of(device, request, v, dtype);
@@ -270,15 +286,19 @@ WeightGradient weight_gradient_of(CudaDevice& device, const KernelRequest& reque
     const size_t own_bytes = (way.scratch_bytes + 15) / 16 * 16;
     way.launch = [=, launch = std::move(way.launch)](void* const* t, cudaStream_t stream) {
       auto* const scratch = own_bytes + sums_bytes > 0 ? static_cast<std::byte*>(t[scratch_place]) : nullptr;
-      if (launch) launch(std::array<void*, 4>{t[0], t[1], t[2], scratch}.data(), stream);
+      std::array<void*, 8> tensors = {t[0], t[1], t[2], scratch};
+      std::copy_n(t + normalized.place(), normalized.count(), tensors.begin() + 4);
+      if (launch) launch(tensors.data(), stream);
       if (bias) sum_rows(dtype, t[1], static_cast<float*>(t[3]), v.pixels(), v.k, scratch + own_bytes, stream);
     };
     way.scratch_bytes = own_bytes + sums_bytes;
     return pooled.backward(way);
   };
+  const auto of_whole = [=](const Way& way) { return normalized.whole(completed(way)); };
+  normalized.add_to(problem);
   if (is_rounded) {
     problem.text += ", rounded";
-    ways.push_back(completed({.name = "", .describe = weight_gradient_graph(v, dtype, dtype, 3)}));
+    ways.push_back(of_whole({.name = "", .describe = weight_gradient_graph(v, dtype, dtype, 3)}));
     return made;
   }
   const auto convert = [=](void* const* t, cudaStream_t stream) {
@@ -288,25 +308,26 @@ WeightGradient weight_gradient_of(CudaDevice& device, const KernelRequest& reque
     direct_conv2d_weight_gradient(dtype, v, t[0], t[1], static_cast<float*>(t[2]), stream);
   };
   if (has_graph(v)) {
-    ways.push_back(completed({.name = "", .describe = weight_gradient_graph(v, dtype, DType::f32, 3)}));
+    ways.push_back(of_whole({.name = "", .describe = weight_gradient_graph(v, dtype, DType::f32, 3)}));
     constexpr double kHandicap = 1.25;
     if (dtype != DType::f32)
       ways.push_back(
-          completed({.name = kRounded,
-                     .describe = weight_gradient_graph(v, dtype, dtype, static_cast<int64_t>(scratch_place) + 1),
-                     .launch = convert,
-                     .scratch_bytes = static_cast<size_t>(elements) * size_of(dtype),
-                     .handicap = kHandicap}));
+          of_whole({.name = kRounded,
+                    .describe = weight_gradient_graph(v, dtype, dtype, static_cast<int64_t>(scratch_place) + 1),
+                    .launch = convert,
+                    .scratch_bytes = static_cast<size_t>(elements) * size_of(dtype),
+                    .handicap = kHandicap}));
   }
-  const std::vector<Way> on_hopper = hopper::conv2d_weight_gradient_ways(device, dtype, v, problem.what);
+  const std::vector<Way> on_hopper =
+      hopper::conv2d_weight_gradient_ways(device, dtype, v, bool{normalized}, problem.what);
   for (const Way& way : on_hopper) ways.push_back(completed(way));
-  if (on_hopper.empty() && problem.tensor_cores) {
+  if (on_hopper.empty() && !normalized && problem.tensor_cores) {
     const std::vector<Way> small = small_weight_gradient_ways(device, dtype, v, bias, pooled);
     if (bias && !small.empty()) problem.text += ", bias";  // else the bias does not decide
     append(ways, small);
   }
   ways.push_back(
-      completed({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort_for_weights(v)}));
+      of_whole({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort_for_weights(v)}));
   return made;
 }
 

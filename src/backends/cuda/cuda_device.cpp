@@ -177,6 +177,11 @@ bool CudaDevice::has_relu_mask(const Graph& graph, const Node& node) const {
   return size_of(x.dtype) == 2 && x.shape[1] % 8 == 0;
 }
 
+bool CudaDevice::normalizes_input(const Graph& graph, const Node& conv2d) const {
+  const TensorType &x = graph.type(conv2d.inputs[product::x]), &y = graph.type(conv2d.outputs[product::y]);
+  return has_own_kernels_ && hopper::normalizes_input(*this, x.dtype, Convolution::of(conv2d, x.shape, y.shape));
+}
+
 bool CudaDevice::adds_without_gaps(const Graph& graph, const Node& node, int64_t stride) const {
   if (node.op->name == conv2d_input_gradient_op.name) {
     const TensorType &dx = graph.type(node.outputs[0]), &dy = graph.type(node.inputs[input_gradient::dy]);

@@ -44,6 +44,7 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   int64_t rows_of_sums(const Graph& graph, const Node& node) const override;
   bool fuses_loss(const Graph& graph, const Node& linear) const override;
   bool has_relu_mask(const Graph& graph, const Node& node) const override;
+  bool normalizes_input(const Graph& graph, const Node& conv2d) const override;
   bool adds_without_gaps(const Graph& graph, const Node& node, int64_t stride) const override;
   bool fuses_pool(const Graph& graph, const Node& conv2d, const Node& pool) const override;
   bool keeps_copies() const override { return true; }

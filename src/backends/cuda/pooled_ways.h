@@ -2,6 +2,7 @@
 // pooling, or its gradient, is a pass over an image in scratch.
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "backends/cuda/convolution.h"
@@ -42,12 +43,12 @@ class PooledWays {
 };
 
 // Returns the tensors of a weight gradient's problem: x, dy, dweights, dbias if there is one, and
-// the mask of a pooling.
-inline std::array<void*, 5> weight_gradient_tensors(const Arguments& a) {
-  std::array<void*, 5> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
+// the mask of a pooling or the numbers of a batch_norm2d.
+inline std::array<void*, 8> weight_gradient_tensors(const Arguments& a) {
+  std::array<void*, 8> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
   auto* more = &tensors[3];
   if (a.outputs.size() > 1) *more++ = a.outputs[1];
-  if (a.inputs.size() > 2) *more = a.inputs[2];
+  std::copy(a.inputs.begin() + 2, a.inputs.end(), more);
   return tensors;
 }
 

@@ -92,7 +92,7 @@ TEST_P(HopperConv2d, EqualsPlainLoops) {
   for (const bool with_moments : {false, true}) {
     y_memory.poison();
     moments.poison();
-    hopper::conv2d(v_, x_memory.get(), weights_memory.get(), y_memory.get(), with_moments ? moments.get() : nullptr,
+    hopper::conv2d(v_, x_memory.get(), {}, weights_memory.get(), y_memory.get(), with_moments ? moments.get() : nullptr,
                    GetParam().multiprocessors, stream_);
     found[with_moments] = y_memory.read();
   }

@@ -49,8 +49,8 @@ class HopperWeightGradient : public HopperTest {
     for (std::vector<float>& f : found) {
       scratch.poison();
       dweights.poison();
-      hopper::conv2d_weight_gradient(v_, x_memory.get(), dy_memory.get(), dweights.get(), scratch.get(), turns.get(),
-                                     multiprocessors, stream_);
+      hopper::conv2d_weight_gradient(v_, x_memory.get(), {}, dy_memory.get(), dweights.get(), scratch.get(),
+                                     turns.get(), multiprocessors, stream_);
       f = dweights.read();
     }
     return found;

@@ -35,10 +35,12 @@ bool takes_weight_gradient(DType dtype, const Convolution& v) {
   return takes_3x3(dtype, v) || (dtype == DType::bf16 && takes_conv2d_1x1_weight_gradient(v));
 }
 
-void conv2d(const Convolution& v, const void* x, const void* weights, void* y, float* moments, int multiprocessors,
-            cudaStream_t stream) {
-  const auto run = is_1x1(v) ? conv2d_1x1 : takes_conv2d_64(v) ? conv2d_64 : conv2d_wide;
-  run(v, x, weights, y, moments, multiprocessors, stream);
+bool normalizes_input(const Convolution& v) { return is_plain(v) && takes_conv2d_64(v); }
+
+void conv2d(const Convolution& v, const void* x, const NormalizedRelu& norm, const void* weights, void* y,
+            float* moments, int multiprocessors, cudaStream_t stream) {
+  if (!is_1x1(v) && takes_conv2d_64(v)) return conv2d_64(v, x, norm, weights, y, moments, multiprocessors, stream);
+  (is_1x1(v) ? conv2d_1x1 : conv2d_wide)(v, x, weights, y, moments, multiprocessors, stream);
 }
 
 int rows_of_sums(const Convolution& v, int multiprocessors) {
@@ -66,11 +68,11 @@ bool takes_gaps(const Convolution& v, int64_t addend_stride) {
   return addend_stride == 2 && (is_1x1(v) ? takes_gaps_1x1(v) : takes_conv2d_64_halving_gradient(v));
 }
 
-void conv2d_weight_gradient(const Convolution& v, const void* x, const void* dy, float* dweights, void* scratch,
-                            unsigned* turns, int multiprocessors, cudaStream_t stream) {
-  const auto run = is_1x1(v)            ? conv2d_1x1_weight_gradient
-                   : takes_conv2d_64(v) ? conv2d_64_weight_gradient
-                                        : conv2d_wide_weight_gradient;
+void conv2d_weight_gradient(const Convolution& v, const void* x, const NormalizedRelu& norm, const void* dy,
+                            float* dweights, void* scratch, unsigned* turns, int multiprocessors, cudaStream_t stream) {
+  if (!is_1x1(v) && takes_conv2d_64(v))
+    return conv2d_64_weight_gradient(v, x, norm, dy, dweights, scratch, turns, multiprocessors, stream);
+  const auto run = is_1x1(v) ? conv2d_1x1_weight_gradient : conv2d_wide_weight_gradient;
   run(v, x, dy, dweights, scratch, turns, multiprocessors, stream);
 }
 

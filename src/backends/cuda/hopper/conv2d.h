@@ -16,13 +16,6 @@ bool takes_conv2d(DType dtype, const Convolution& v);
 bool takes_input_gradient(DType dtype, const Convolution& v);
 bool takes_weight_gradient(DType dtype, const Convolution& v);
 
-// A kernel has at most one block per multiprocessor. Unless `moments` is null, each of its
-// rows_of_sums() is written: {pixels, means [k], sums of squared differences from the means [k]} of
-// a part of y, as rounded. All parts together are y.
-void conv2d(const Convolution& v, const void* x, const void* weights, void* y, float* moments, int multiprocessors,
-            cudaStream_t stream);
-int rows_of_sums(const Convolution& v, int multiprocessors);
-
 // batch_norm2d with a ReLU, whose result the convolution reads: relu((x - mean) * weight * inv_std
 // + bias). x is [n, c, h, w], channels last, in bf16.
 //
@@ -37,6 +30,15 @@ struct NormalizedRelu {
   int64_t addend_stride = 1;
 };
 
+// A kernel has at most one block per multiprocessor. Unless `moments` is null, each of its
+// rows_of_sums() is written: {pixels, means [k], sums of squared differences from the means [k]} of
+// a part of y, as rounded. All parts together are y. If `norm` has a mean, x is the input of that
+// batch_norm2d, which normalizes_input() allows; norm.x is not read.
+void conv2d(const Convolution& v, const void* x, const NormalizedRelu& norm, const void* weights, void* y,
+            float* moments, int multiprocessors, cudaStream_t stream);
+bool normalizes_input(const Convolution& v);
+int rows_of_sums(const Convolution& v, int multiprocessors);
+
 // Unless `sums` is null, dx is the gradient before the ReLU, and each of the
 // rows_of_gradient_sums() is written to `sums`: {pixels, sums of dx [c], sums of dx (x - mean) [c]}
 // of a part of dx, as rounded. If there are no rows, `sums` is null.
@@ -47,9 +49,9 @@ bool takes_gaps(const Convolution& v, int64_t addend_stride);
 
 // The weights' gradient. `turns` has two numbers, 0 at first, that outlive the launch; no other
 // launch uses them at the same time. With 64 channels and 3x3, an infinity or NaN in x may reach
-// all taps of its channel.
-void conv2d_weight_gradient(const Convolution& v, const void* x, const void* dy, float* dweights, void* scratch,
-                            unsigned* turns, int multiprocessors, cudaStream_t stream);
+// all taps of its channel. `norm` as above.
+void conv2d_weight_gradient(const Convolution& v, const void* x, const NormalizedRelu& norm, const void* dy,
+                            float* dweights, void* scratch, unsigned* turns, int multiprocessors, cudaStream_t stream);
 size_t conv2d_weight_gradient_scratch_bytes(const Convolution& v, int multiprocessors);
 
 }  // namespace troika::cuda::hopper

@@ -21,6 +21,7 @@
 #include "backends/cuda/early_start.cuh"
 #include "backends/cuda/hopper/conv2d_kernels.h"
 #include "backends/cuda/hopper/conv2d_tiles.h"
+#include "backends/cuda/hopper/normalized_input.cuh"
 #include "backends/cuda/hopper/results.cuh"
 #include "core/text.h"
 
@@ -72,7 +73,7 @@ __device__ inline void clear_absent(float (&d)[T::kColumns / 2]) {
   }
 }
 
-template <typename T, bool kGradient, Rider kRider>
+template <typename T, bool kGradient, Rider kRider, bool kNormalizes>
 __global__ void __launch_bounds__(kThreads, 1)
     conv2d_64_kernel(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap filter,
                      const __grid_constant__ CUtensorMap out, const __grid_constant__ CUtensorMap side,
@@ -85,7 +86,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   const uint32_t weights = shared_address(memory);
   const uint32_t stages = weights + kWeightBytes, outs = stages + kStages * T::kStageBytes;
   const uint32_t full = outs + kPlaces * T::kOutBytes, empty = full + 8 * kStages, weights_full = empty + 8 * kStages;
-  const uint32_t side_full = weights_full + 8;
+  const uint32_t side_full = weights_full + 8, table = full + T::kBarrierBytes - NormalizedInput::kTableBytes;
   const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
   const int group = __shfl_sync(0xffffffffu, thread / kGroup, 0);  // known to be the same in a warp
 
@@ -108,6 +109,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     store_shared(stages + i / kAfter * T::kStageBytes + T::kLoaded * kRowBytes + i % kAfter * 16, {0, 0, 0, 0});
   if (kHasSide)  // columns that a copy of the side does not bring
     for (int i = thread; i < kPlaces * (T::kOutBytes / 16); i += kThreads) store_shared(outs + i * 16, {0, 0, 0, 0});
+  if constexpr (kNormalizes) NormalizedInput::store_table(table, relu_of);
   publish_stores();
   __syncthreads();
 
@@ -166,6 +168,15 @@ __global__ void __launch_bounds__(kThreads, 1)
         return T::has_column(column) ? pixel * (kChannels / 8) : -1;
       });
     wait(full + 8 * s, i / kStages % 2);
+    if constexpr (kNormalizes) {
+      NormalizedInput norm;
+      norm.load(table);
+      constexpr int kStep = kGroup / NormalizedInput::kChunks;
+      norm.apply<T::kSize, T::kPitch, T::kLoaded, kStep>(stages + s * T::kStageBytes, thread % kGroup, h - 1, 0,
+                                                         (T::kLoaded + kStep - 1) / kStep);
+      publish_stores();
+      sync_threads(kOwn + g, kGroup);
+    }
     if (i > 0) sync_threads(kTurn + g, 2 * kGroup);
     float d[T::kColumns / 2];
     const uint64_t pixels = describe(stages + s * T::kStageBytes);
@@ -215,15 +226,16 @@ int blocks_of(const Convolution& v, int multiprocessors) {
   return std::min(static_cast<int>(v.n) * T::kTilesEach, multiprocessors);
 }
 
-template <typename T, bool kGradient, Rider kRider>
+template <typename T, bool kGradient, Rider kRider, bool kNormalizes = false>
 void launch_64(const Convolution& v, const void* in, const void* weights, void* out, const NormalizedRelu& relu,
                float* sums, int multiprocessors, cudaStream_t stream) {
   const auto image = [&](const void* address, int64_t rows) {
     return map_of_images(address, v.n, T::kSize, T::kPitch, rows);
   };
   static_assert(T::shared_bytes(kRider) <= kMostSharedBytes);
-  launch(conv2d_64_kernel<T, kGradient, kRider>, {blocks_of<T>(v, multiprocessors), kThreads, T::shared_bytes(kRider)},
-         stream, image(in, T::kRows + 2), map_of_filter(weights, kChannels, kChannels), image(out, T::kRows),
+  launch(conv2d_64_kernel<T, kGradient, kRider, kNormalizes>,
+         {blocks_of<T>(v, multiprocessors), kThreads, T::shared_bytes(kRider)}, stream, image(in, T::kRows + 2),
+         map_of_filter(weights, kChannels, kChannels), image(out, T::kRows),
          needs_x(kRider) ? image(relu.x, T::kRows) : CUtensorMap{},
          kRider == Rider::masked_sums ? image(relu.addend, T::kRows) : CUtensorMap{}, relu, sums,
          static_cast<int>(v.n) * T::kTilesEach);
@@ -251,11 +263,13 @@ int rows_of_sums_64(const Convolution& v, int multiprocessors) {
   return with_tile(v, [&]<typename T>() { return blocks_of<T>(v, multiprocessors); });
 }
 
-void conv2d_64(const Convolution& v, const void* x, const void* weights, void* y, float* moments, int multiprocessors,
-               cudaStream_t stream) {
+void conv2d_64(const Convolution& v, const void* x, const NormalizedRelu& norm, const void* weights, void* y,
+               float* moments, int multiprocessors, cudaStream_t stream) {
   with_tile(v, [&]<typename T>() {
-    (moments ? launch_64<T, false, Rider::moments> : launch_64<T, false, Rider::none>)(v, x, weights, y, {}, moments,
-                                                                                       multiprocessors, stream);
+    const auto run = !norm.mean ? (moments ? launch_64<T, false, Rider::moments> : launch_64<T, false, Rider::none>)
+                     : moments  ? launch_64<T, false, Rider::moments, true>
+                                : launch_64<T, false, Rider::none, true>;
+    run(v, x, weights, y, norm, moments, multiprocessors, stream);
   });
 }
 

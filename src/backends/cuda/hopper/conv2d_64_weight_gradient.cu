@@ -13,6 +13,7 @@
 #include "backends/cuda/hopper/conv2d_kernels.h"
 #include "backends/cuda/hopper/conv2d_tiles.h"
 #include "backends/cuda/hopper/instructions.cuh"
+#include "backends/cuda/hopper/normalized_input.cuh"
 #include "backends/cuda/hopper/packs.cuh"
 #include "core/text.h"
 
@@ -26,6 +27,7 @@ constexpr int kPacks = kNumbers / 4;             // of four, of a thread
 constexpr int kPartial = kMultiplying * kPacks;  // packs of a block: all of dweights
 constexpr int kLoading = 3;                      // the group
 constexpr int kGivenRegisters = 32, kTakenRegisters = 160;
+constexpr int kBarrierBytes = 128;
 constexpr int kDepth = 16;  // pixels of a product
 static_assert(kPartial * 4 == kChannels * kTaps * kChannels);
 
@@ -37,7 +39,8 @@ struct Tile {
   // The pixels after the loaded ones are zero.
   static constexpr int kDyPixels = round_up(kLoadedDy, kDepth), kXPixels = round_up(kDyPixels + 2 * kPitch + 2, 8);
   static constexpr int kDyBytes = kDyPixels * kRowBytes, kStageBytes = kDyBytes + kXPixels * kRowBytes;
-  static constexpr int kSharedBytes = kSwizzledBytes + kStages * kStageBytes + 16 * kStages;
+  static constexpr int kSharedBytes =
+      kSwizzledBytes + kStages * kStageBytes + kBarrierBytes + NormalizedInput::kTableBytes;
   static_assert(kSize % kRows == 0 && kDyBytes % kSwizzledBytes == 0 && kStageBytes % kSwizzledBytes == 0);
 };
 
@@ -78,20 +81,24 @@ __device__ inline void add_share(const float4* partials, float* dweights, float4
   }
 }
 
-template <typename T>
+template <typename T, bool kNormalizes>
 __global__ void __launch_bounds__(kThreads, 1)
     conv2d_64_weight_gradient_kernel(const __grid_constant__ CUtensorMap x, const __grid_constant__ CUtensorMap dy,
-                                     float4* partials, float* dweights, unsigned* turns, int tiles) {
+                                     const NormalizedRelu norm_of, float4* partials, float* dweights, unsigned* turns,
+                                     int tiles) {
   wait_for_kernels_before();
   extern __shared__ uint8_t memory[];
   const uint32_t stages = (shared_address(memory) + kSwizzledBytes - 1) / kSwizzledBytes * kSwizzledBytes;
   const uint32_t full = stages + T::kStages * T::kStageBytes, empty = full + 8 * T::kStages;
+  const uint32_t ready = empty + 8 * T::kStages;  // stages whose x is normalised
+  const uint32_t table = full + kBarrierBytes;
   const int thread = threadIdx.x, lane = thread % 32;
   const int group = __shfl_sync(0xffffffffu, thread / kGroup, 0);  // known to be the same in a warp
   if (thread == 0) {
     for (int s = 0; s < T::kStages; ++s) {
       init_barrier(full + 8 * s, 1);
       init_barrier(empty + 8 * s, kMultiplying / 32);
+      init_barrier(ready + 8 * s, kMultiplying / 32);
     }
     publish_barriers();
   }
@@ -103,6 +110,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     clear(stage + T::kLoadedDy * kRowBytes, T::kDyPixels - T::kLoadedDy);
     clear(stage + T::kDyBytes + T::kLoadedX * kRowBytes, T::kXPixels - T::kLoadedX);
   }
+  if constexpr (kNormalizes) NormalizedInput::store_table(table, norm_of);
   publish_stores();
   __syncthreads();
 
@@ -125,12 +133,30 @@ __global__ void __launch_bounds__(kThreads, 1)
   float d[kNumbers];
 #pragma unroll
   for (int j = 0; j < kNumbers; ++j) d[j] = 0;
+  NormalizedInput norm;
+  constexpr int kStep = kMultiplying / NormalizedInput::kChunks, kPasses = (T::kLoadedX + kStep - 1) / kStep;
+  // Normalises this thread's pixels of x of a tile, in passes [begin, end). Before the first waits
+  // for the tile, after the last hands it on.
+  const auto normalize = [&](int i, int begin, int end) {
+    const int s = i % T::kStages, h = (first + i * step) % T::kTilesEach * T::kRows;
+    if (begin == 0) wait(full + 8 * s, i / T::kStages % 2);
+    norm.apply<T::kSize, T::kPitch, T::kLoadedX, kStep>(stages + s * T::kStageBytes + T::kDyBytes, thread, h - 1, begin,
+                                                        end);
+    if (end < kPasses) return;
+    publish_stores();
+    __syncwarp();
+    if (lane == 0) arrive(ready + 8 * s);
+  };
+  if constexpr (kNormalizes) {
+    norm.load(table);
+    normalize(0, 0, kPasses);
+  }
   for (int i = 0; i < count; ++i) {
     const int s = i % T::kStages;
     const uint32_t stage = stages + s * T::kStageBytes;
     const uint64_t dy_pixels = describe(stage, kSwizzledBytes);
     const uint64_t x_pixels = describe(stage + T::kDyBytes + group * kRowBytes, T::kPitch * kRowBytes);
-    wait(full + 8 * s, i / T::kStages % 2);
+    wait((kNormalizes ? ready : full) + 8 * s, i / T::kStages % 2);
     begin_products();
     wgmma_transposed(Columns<kColumns>(), d, dy_pixels, x_pixels);
     end_products();
@@ -142,6 +168,9 @@ __global__ void __launch_bounds__(kThreads, 1)
       wgmma_transposed(Columns<kColumns>(), d, dy_pixels + moved, x_pixels + moved);
     }
     end_products();
+    // While this tile is multiplied, the next is normalised.
+    if constexpr (kNormalizes)
+      if (i + 1 < count) normalize(i + 1, 0, kPasses);
   }
   wait_for_products<0>();
   float4* const own = partials + int64_t{blockIdx.x} * kPartial + thread;
@@ -157,18 +186,19 @@ __global__ void __launch_bounds__(kThreads, 1)
 int blocks_of(int tiles, int multiprocessors) { return std::min(tiles, multiprocessors); }
 
 template <typename T>
-void launch_weight_gradient(const Convolution& v, const void* x, const void* dy, float* dweights, void* scratch,
-                            unsigned* turns, int multiprocessors, cudaStream_t stream) {
+void launch_weight_gradient(const Convolution& v, const void* x, const NormalizedRelu& norm, const void* dy,
+                            float* dweights, void* scratch, unsigned* turns, int multiprocessors, cudaStream_t stream) {
   const auto image = [&](const void* address, int64_t rows) {
     return map_of_images(address, v.n, T::kSize, T::kPitch, rows);
   };
   const int tiles = static_cast<int>(v.n) * T::kTilesEach;
-  launch(conv2d_64_weight_gradient_kernel<T>,
+  launch(norm.mean ? conv2d_64_weight_gradient_kernel<T, true> : conv2d_64_weight_gradient_kernel<T, false>,
          {.blocks = blocks_of(tiles, multiprocessors),
           .threads = kThreads,
           .shared_bytes = T::kSharedBytes,
           .is_cooperative = true},
-         stream, image(x, T::kRows + 2), image(dy, T::kRows), static_cast<float4*>(scratch), dweights, turns, tiles);
+         stream, image(x, T::kRows + 2), image(dy, T::kRows), norm, static_cast<float4*>(scratch), dweights, turns,
+         tiles);
 }
 
 }  // namespace
@@ -177,10 +207,11 @@ size_t conv2d_64_weight_gradient_scratch_bytes(const Convolution&, int multiproc
   return static_cast<size_t>(multiprocessors) * kPartial * sizeof(float4);
 }
 
-void conv2d_64_weight_gradient(const Convolution& v, const void* x, const void* dy, float* dweights, void* scratch,
-                               unsigned* turns, int multiprocessors, cudaStream_t stream) {
+void conv2d_64_weight_gradient(const Convolution& v, const void* x, const NormalizedRelu& norm, const void* dy,
+                               float* dweights, void* scratch, unsigned* turns, int multiprocessors,
+                               cudaStream_t stream) {
   const auto run = [&]<typename T>() {
-    launch_weight_gradient<T>(v, x, dy, dweights, scratch, turns, multiprocessors, stream);
+    launch_weight_gradient<T>(v, x, norm, dy, dweights, scratch, turns, multiprocessors, stream);
   };
   switch (v.x_size[0]) {
     case 28: return run.operator()<Tile<28, 7, 3>>();

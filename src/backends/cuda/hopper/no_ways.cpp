@@ -3,7 +3,11 @@
 
 namespace troika::cuda::hopper {
 
-std::vector<Way> conv2d_ways(const CudaDevice&, DType, const Convolution&, bool, const LaunchWay&) { return {}; }
+std::vector<Way> conv2d_ways(const CudaDevice&, DType, const Convolution&, bool, size_t, const LaunchWay&) {
+  return {};
+}
+
+bool normalizes_input(const CudaDevice&, DType, const Convolution&) { return false; }
 
 int64_t conv2d_rows_of_sums(const CudaDevice&, DType, const Convolution&) { return 0; }
 
@@ -15,6 +19,8 @@ std::vector<Way> conv2d_input_gradient_ways(const CudaDevice&, DType, const Conv
 
 bool adds_without_gaps(const CudaDevice&, DType, const Convolution&, int64_t) { return false; }
 
-std::vector<Way> conv2d_weight_gradient_ways(CudaDevice&, DType, const Convolution&, const std::string&) { return {}; }
+std::vector<Way> conv2d_weight_gradient_ways(CudaDevice&, DType, const Convolution&, bool, const std::string&) {
+  return {};
+}
 
 }  // namespace troika::cuda::hopper
