@@ -15,7 +15,11 @@ inline FusedPool fused_pool_of(const Node& node) {
   return node.attributes.has("pool") ? static_cast<FusedPool>(node.attributes.integer("pool")) : FusedPool::none;
 }
 
-// Type of the mask: a byte for each pooled element, stored as the elements are. Bit i is set if the
+// Whether a linear layer reads the pooled image, and makes its gradient: a device may store both
+// channel by channel, whatever it does with other images (passes/plain_pools.cpp).
+inline bool has_plain_pool(const Node& node) { return node.attributes.flag("plain_pool"); }
+
+// Type of the mask: a byte for each pooled element. Bit i is set if the
 // gradient goes to pixel i of the window: 2 x its row + its column.
 inline TensorType fused_pool_mask(const Shape& pooled) { return {DType::u8, pooled}; }
 

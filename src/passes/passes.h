@@ -41,6 +41,10 @@ void fuse_relus(Graph& graph);
 using FusesPool = std::function<bool(const Graph&, const Node& conv2d, const Node& pool)>;
 void fuse_pools(Graph& graph, const FusesPool& fuses, const StageOf& stage_of = {});
 
+// Lets convolutions store a pooled image, and read its gradient, as the linear layers around them
+// do: `plain_pool` (ops/fused_pool.h). To be run after fuse_pools and fuse_loss.
+void plain_pools(Graph& graph);
+
 // Lets convolutions and their input gradients return the sums of their results that batch_norm2d
 // and its gradient need, if the device's kernel has them at once. To be run after autodiff,
 // fuse_adds and fuse_pools.

@@ -320,6 +320,7 @@ void fuse_on_device(Graph& graph, const CompileRequest& r, Device& device, const
   passes.run("fuse_loss", [&](Graph& g) {
     fuse_loss(g, [&](const Graph& of, const Node& linear) { return device.fuses_loss(of, linear); });
   });
+  passes.run("plain_pools", plain_pools);
   passes.run("fuse_sums", [&](Graph& g) {
     fuse_sums(g, {.rows = [&](const Graph& of, const Node& node) { return device.rows_of_sums(of, node); },
                   .has_mask = [&](const Graph& of, const Node& node) { return device.has_relu_mask(of, node); }});

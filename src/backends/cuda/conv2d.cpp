@@ -93,7 +93,7 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
   // Tensors: x, weights, y, the bias or the moments if there are some, and the mask of a pooling or
   // the numbers of a batch_norm2d. Scratch comes last.
   constexpr size_t kMore = 3;
-  const PooledWays pooled(dtype, v, fused_pool_of(request.node), bias ? kMore + 1 : kMore);
+  const PooledWays pooled(dtype, v, request.node, bias ? kMore + 1 : kMore);
   const bool has_moments = request.node.outputs.size() > 1 && !pooled;
   const NormalizedWays normalized(device, request, has_moments ? kMore + 1 : kMore);
   const size_t scratch_place = normalized.place() + normalized.count();
@@ -148,14 +148,17 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
     problem.outputs.push_back({kMore, [=](const auto& found, const auto& expected) {
                                  return difference_of_moments(found, expected, static_cast<size_t>(v.k));
                                }});
-  return fastest_choice(device, request, problem, ways, nhwc_choice, [=](const Arguments& a, cudaStream_t) {
-    std::array<void*, kMore + 5> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
-    auto* more = &tensors[kMore];
-    if (bias) *more++ = a.inputs[2];
-    if (second_output != kNoValue) *more = a.outputs[1];
-    normalized.copy(a, tensors.data());
-    return tensors;
-  });
+  KernelChoice choice =
+      fastest_choice(device, request, problem, ways, nhwc_choice, [=](const Arguments& a, cudaStream_t) {
+        std::array<void*, kMore + 5> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
+        auto* more = &tensors[kMore];
+        if (bias) *more++ = a.inputs[2];
+        if (second_output != kNoValue) *more = a.outputs[1];
+        normalized.copy(a, tensors.data());
+        return tensors;
+      });
+  pooled.set_layout(choice.output_layouts[product::y]);
+  return choice;
 }
 
 KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelRequest& request) {
@@ -168,7 +171,7 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
   // comes last. If dy is pooled, its mask follows dx, and there are no sums.
   const Node& node = request.node;
   const bool has_sums = node.outputs.size() > 1, has_addend = has_input(request, input_gradient::addend);
-  const PooledWays pooled(dtype, v, fused_pool_of(node), 3);
+  const PooledWays pooled(dtype, v, node, 3);
   constexpr size_t kAddend = 9;
   const size_t sums_place = has_addend ? kAddend + 1 : kAddend;
   std::optional<GradientSums> sums;
@@ -237,13 +240,16 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
         normalize(t[3], floats(7), floats(8), floats(5), floats(6), t[4], stream);
       };
   }
-  return fastest_choice(device, request, problem, ways, nhwc_choice, [=](const Arguments& a, cudaStream_t stream) {
-    std::array<void*, kAddend + 2> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
-    const auto more = std::copy(a.inputs.begin() + input_gradient::kInputs, a.inputs.end(), tensors.begin() + 3);
-    if (has_sums) *more = a.outputs[1];
-    if (border_bytes) check_launch(cudaMemsetAsync(a.outputs[0], 0, border_bytes, stream));
-    return tensors;
-  });
+  KernelChoice choice =
+      fastest_choice(device, request, problem, ways, nhwc_choice, [=](const Arguments& a, cudaStream_t stream) {
+        std::array<void*, kAddend + 2> tensors = {a.inputs[0], a.inputs[1], a.outputs[0]};
+        const auto more = std::copy(a.inputs.begin() + input_gradient::kInputs, a.inputs.end(), tensors.begin() + 3);
+        if (has_sums) *more = a.outputs[1];
+        if (border_bytes) check_launch(cudaMemsetAsync(a.outputs[0], 0, border_bytes, stream));
+        return tensors;
+      });
+  pooled.set_layout(choice.input_layouts[input_gradient::dy]);
+  return choice;
 }
 
 KernelChoice select_conv_transpose2d(CudaDevice& device, const KernelRequest& request) {
@@ -256,6 +262,7 @@ namespace {
 // there is one, and the mask if dy is pooled. Scratch comes last: a way's own, then that of the
 // bias's sums. If `is_rounded`, the third one has x's type.
 struct WeightGradient {
+  PooledWays pooled;
   Problem problem;
   std::vector<Way> ways;
 };
@@ -267,11 +274,12 @@ WeightGradient weight_gradient_of(CudaDevice& device, const KernelRequest& reque
   const bool bias = node.outputs.size() > 1;
   const int64_t elements = v.weight_elements();
   const size_t mask_place = bias ? 4 : 3, sums_bytes = bias ? sum_rows_scratch_bytes(dtype, v.pixels(), v.k) : 0;
-  const PooledWays pooled(dtype, v, fused_pool_of(node), mask_place);
+  const PooledWays pooled(dtype, v, node, mask_place);
   const NormalizedWays normalized(device, request, pooled ? mask_place + 1 : mask_place);
   const size_t scratch_place = normalized.place() + normalized.count();
-  WeightGradient made;
-  auto& [problem, ways] = made;
+  WeightGradient made{pooled, {}, {}};
+  Problem& problem = made.problem;
+  std::vector<Way>& ways = made.ways;
   problem = problem_of(device, request, v, dtype);
   problem.tensors =
       types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], bias ? node.outputs[1] : kNoValue,
@@ -373,10 +381,12 @@ KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelReque
     return choice;
   }
 
-  const auto [problem, ways] =
+  const auto [pooled, problem, ways] =
       weight_gradient_of(device, request, v, output_type(request, weight_gradient::dweight).dtype != DType::f32);
-  return fastest_choice(device, request, problem, ways, nhwc_choice,
-                        [](const Arguments& a, cudaStream_t) { return weight_gradient_tensors(a); });
+  KernelChoice choice = fastest_choice(device, request, problem, ways, nhwc_choice,
+                                       [](const Arguments& a, cudaStream_t) { return weight_gradient_tensors(a); });
+  pooled.set_layout(choice.input_layouts[weight_gradient::dy]);
+  return choice;
 }
 
 }  // namespace troika::cuda

@@ -35,20 +35,35 @@ struct PooledWindow {
   }
 };
 
-// Stores two neighbouring channels of a window from `place` on, or one. `is_aligned`: to two.
+// The places of a window's channels in the pooled images.
+struct PooledPlaces {
+  int64_t first;
+  int apart = 1;
+
+  // Window `window` of all images, which is in image `image`, if that is stored plain.
+  static __device__ PooledPlaces of(int window, int channels) { return {int64_t{window} * channels}; }
+  static __device__ PooledPlaces plain(int window, int image, int windows_of_image, int channels) {
+    return {window + int64_t{image} * windows_of_image * (channels - 1), windows_of_image};
+  }
+  __device__ int64_t of_channel(int channel) const { return first + int64_t{channel} * apart; }
+};
+
+// Stores two neighbouring channels of a window from `channel` on, or one. `place`: of the first in
+// the mask. `is_aligned`: to two.
 template <typename T>
-__device__ inline void store_windows(T* y, uint8_t* mask, int64_t place, const PooledWindow& low,
-                                     const PooledWindow& high, bool has_both, bool is_aligned) {
-  if (has_both && is_aligned) {
+__device__ inline void store_windows(T* y, const PooledPlaces& places, int channel, uint8_t* mask, int64_t place,
+                                     const PooledWindow& low, const PooledWindow& high, bool has_both,
+                                     bool is_aligned) {
+  if (has_both && is_aligned && places.apart == 1) {
     reinterpret_cast<Pack<T, 2>*>(y)[place / 2] = {from_float<T>(low.value), from_float<T>(high.value)};
     reinterpret_cast<Pack<uint8_t, 2>*>(mask)[place / 2] = {static_cast<uint8_t>(low.mask),
                                                             static_cast<uint8_t>(high.mask)};
     return;
   }
-  y[place] = from_float<T>(low.value);
+  y[places.of_channel(channel)] = from_float<T>(low.value);
   mask[place] = static_cast<uint8_t>(low.mask);
   if (!has_both) return;
-  y[place + 1] = from_float<T>(high.value);
+  y[places.of_channel(channel + 1)] = from_float<T>(high.value);
   mask[place + 1] = static_cast<uint8_t>(high.mask);
 }
 

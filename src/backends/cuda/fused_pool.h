@@ -14,11 +14,12 @@ namespace troika::cuda {
 struct Pooling {
   FusedPool kind = FusedPool::none;
   uint8_t* mask = nullptr;  // forward writes it, gradients read it
+  bool is_plain = false;    // the pooled image is [n, k, pixels]; its mask is channels last
 
   __host__ __device__ explicit operator bool() const { return kind != FusedPool::none; }
 };
 
-// y [pixels of v, k] becomes pooled [pixels of v / 4, k] and its mask. `relu`: y is that of a ReLU.
+// y [pixels of v, k] becomes pooled, of a quarter of the pixels, and its mask. `relu`: y is that of a ReLU.
 void pool_image(DType dtype, const Convolution& v, const Pooling& pooling, bool relu, const void* y, void* pooled,
                 cudaStream_t stream);
 

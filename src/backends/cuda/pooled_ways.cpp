@@ -8,7 +8,7 @@ namespace troika::cuda {
 
 Pooling PooledWays::of(void* const* tensors) const {
   if (!*this) return {};
-  return {kind_, static_cast<uint8_t*>(tensors[mask_place_])};
+  return {kind_, static_cast<uint8_t*>(tensors[mask_place_]), is_plain_};
 }
 
 Way PooledWays::forward(Way way, bool relu) const {
@@ -32,7 +32,9 @@ Way PooledWays::backward(Way way) const {
 }
 
 void PooledWays::add_to(Problem& problem) const {
-  if (*this) problem.text += kind_ == FusedPool::max ? ", max pool" : ", average pool";
+  if (!*this) return;
+  problem.text += kind_ == FusedPool::max ? ", max pool" : ", average pool";
+  if (is_plain_) problem.text += ", plain";
 }
 
 void PooledWays::add_mask_to(Problem& problem, bool bias) const {

@@ -16,8 +16,8 @@ namespace troika::cuda {
 class PooledWays {
  public:
   // mask_place: among the problem's tensors.
-  PooledWays(DType dtype, const Convolution& v, FusedPool kind, size_t mask_place)
-      : dtype_(dtype), v_(v), kind_(kind), mask_place_(mask_place) {}
+  PooledWays(DType dtype, const Convolution& v, const Node& node, size_t mask_place)
+      : dtype_(dtype), v_(v), kind_(fused_pool_of(node)), is_plain_(has_plain_pool(node)), mask_place_(mask_place) {}
 
   explicit operator bool() const { return kind_ != FusedPool::none; }
   Pooling of(void* const* tensors) const;  // with the mask of a run
@@ -26,6 +26,11 @@ class PooledWays {
   // dy, the second. Without a pooling these are the same.
   Way forward(Way way, bool relu) const;
   Way backward(Way way) const;
+
+  // Corrects the layout of the pooled image, or of its gradient, among those of the node's tensors.
+  void set_layout(LayoutPtr& of_pooled) const {
+    if (is_plain_) of_pooled = nullptr;
+  }
 
   // Adds the pooling to the problem's name, and forward the mask to its outputs, as the first.
   // Masks of ways that round otherwise may differ, so a forward problem gets inputs whose sums are
@@ -39,6 +44,7 @@ class PooledWays {
   const DType dtype_;
   const Convolution v_;
   const FusedPool kind_;
+  const bool is_plain_;
   const size_t mask_place_;
 };
 

@@ -208,8 +208,8 @@ struct WarpResult {
 
   // The same of a pooled y, and its mask: the first window's. A lane has two channels of a pixel of
   // two windows, and gets a channel of all pixels of a window.
-  __device__ void store_pooled(const SmallConv2d& s, T* y, const float* bias, bool relu, FusedPool kind, uint8_t* mask,
-                               int group, int pixels) const {
+  __device__ void store_pooled(const SmallConv2d& s, T* y, const float* bias, bool relu, const Pooling& pooling,
+                               uint8_t* mask, int group, int pixels) const {
     const int lane = threadIdx.x % 32, turn = lane / 4 % kWindowPixels;  // of its window's lanes
 #pragma unroll
     for (int n = 0; n < kN; ++n) {
@@ -228,10 +228,15 @@ struct WarpResult {
         }
         const int first = (group * kM + m) * kTileRows + turn / 2 * 8 + lane / 16 * kWindowPixels;
         if (!is_there || first >= pixels) continue;
-        const PooledWindow pooled(window, kind, relu);
-        const int64_t place = int64_t{first / kWindowPixels} * s.channels + channel;
-        y[place] = from_float<T>(pooled.value);
-        mask[place] = static_cast<uint8_t>(pooled.mask);
+        const PooledWindow pooled(window, pooling.kind, relu);
+        const int number = first / kWindowPixels;
+        const PooledPlaces last = PooledPlaces::of(number, s.channels);
+        const PooledPlaces places =
+            pooling.is_plain
+                ? PooledPlaces::plain(number, s.y.of_image.divide(first), s.y.of_image.by() / kWindowPixels, s.channels)
+                : last;
+        y[places.of_channel(channel)] = from_float<T>(pooled.value);
+        mask[last.of_channel(channel)] = static_cast<uint8_t>(pooled.mask);
       }
     }
   }
@@ -286,8 +291,8 @@ __global__ void __launch_bounds__(kSmallThreads, 1)
       }
       if (!is_mine || split > 0) continue;
       if (!kMirrored && pooling)
-        result.store_pooled(s, y + place / kWindowPixels, bias, relu, pooling.kind,
-                            pooling.mask + place / kWindowPixels, group, pixels);
+        result.store_pooled(s, y + place / kWindowPixels, bias, relu, pooling, pooling.mask + place / kWindowPixels,
+                            group, pixels);
       else
         result.store(s, y + place, bias, relu, group, pixels);
     }

@@ -106,6 +106,13 @@ struct HeldWindows {
   }
 
  private:
+  // Loads neighbouring channels of a window of an image that is stored plain.
+  template <typename T, int kElements>
+  __device__ void gather(Pack<T, kElements>& unit, const T* image, int window, int channel) const {
+#pragma unroll
+    for (int e = 0; e < kElements; ++e) unit.v[e] = image[(channel + e) * rows * columns + window];
+  }
+
   template <typename T, int kElements>
   __device__ void load_units(uint8_t* to, const T* dy, const Pooling& pooling, int64_t image, bool is_there) const {
     using Unit = Pack<T, kElements>;
@@ -120,7 +127,13 @@ struct HeldWindows {
                              (i - window * units_of_window) * sizeof(Unit);
       Unit unit = {};
       Masks mask = {};
-      if (is_there) unit = from[i], mask = masks[i];
+      if (is_there) {
+        mask = masks[i];
+        if (pooling.is_plain)
+          gather(unit, dy + image * count * kElements, window, (i - window * units_of_window) * kElements);
+        else
+          unit = from[i];
+      }
 #pragma unroll
       for (int pixel = 0; pixel < kWindowPixels; ++pixel) {
         Unit gradient;

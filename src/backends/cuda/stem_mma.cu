@@ -268,9 +268,10 @@ __global__ void __launch_bounds__(kThreads, kSlices < (kIsTf32<T> ? 2 : 8) ? 2 :
             }
           }
           if (pixels[r] >= end || own >= s.k) continue;
-          store_windows(reinterpret_cast<T*>(y), pooling.mask, int64_t{pixels[r] / kWindowPixels} * s.k + own,
-                        PooledWindow(pooled[0], pooling.kind, relu), PooledWindow(pooled[1], pooling.kind, relu),
-                        own + 1 < s.k, s.k % 2 == 0);
+          const int window = static_cast<int>(pixels[r] / kWindowPixels);
+          store_windows(reinterpret_cast<T*>(y), s.places(window, pooling.is_plain), own, pooling.mask,
+                        int64_t{window} * s.k + own, PooledWindow(pooled[0], pooling.kind, relu),
+                        PooledWindow(pooled[1], pooling.kind, relu), own + 1 < s.k, s.k % 2 == 0);
           continue;
         }
         if (pixels[r] >= end) continue;

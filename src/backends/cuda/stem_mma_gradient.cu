@@ -23,9 +23,9 @@ namespace troika::cuda {
 namespace {
 
 // Loads numbers of neighbouring channels, of which `left` exist: 16 bits of a pixel, or masks of a
-// window. Others are zeros. A word has two, or four.
+// window. Others are zeros. A word has two, or four. Not `is_wide`: the next one is `apart`.
 template <int kWords, typename Unit>
-__device__ inline void load_channels(uint32_t (&v)[kWords], const Unit* from, int left, bool is_wide) {
+__device__ inline void load_channels(uint32_t (&v)[kWords], const Unit* from, int left, bool is_wide, int apart = 1) {
   constexpr int kUnits = sizeof(uint32_t) / sizeof(Unit);  // of a word
   struct alignas(4 * kWords) Words {
     uint32_t v[kWords];
@@ -36,22 +36,23 @@ __device__ inline void load_channels(uint32_t (&v)[kWords], const Unit* from, in
   } else {
 #pragma unroll
     for (int i = 0; i < kUnits * kWords; ++i)
-      if (i < left) words.v[i / kUnits] |= uint32_t{from[i]} << i % kUnits * 8 * sizeof(Unit);
+      if (i < left) words.v[i / kUnits] |= uint32_t{from[i * apart]} << i % kUnits * 8 * sizeof(Unit);
   }
 #pragma unroll
   for (int i = 0; i < kWords; ++i) v[i] = words.v[i];
 }
 
 template <int kWords>
-__device__ inline void load_channels(uint32_t (&v)[kWords], const uint32_t* from, int left, bool is_wide) {
+__device__ inline void load_channels(uint32_t (&v)[kWords], const uint32_t* from, int left, bool is_wide,
+                                     int apart = 1) {
 #pragma unroll
   for (int i = 0; i < kWords; i += 4) {
     uint4 words = {0, 0, 0, 0};
     if (is_wide) {
       if (i < left) words = *reinterpret_cast<const uint4*>(from + i);
     } else {
-      words = {i < left ? from[i] : 0, i + 1 < left ? from[i + 1] : 0, i + 2 < left ? from[i + 2] : 0,
-               i + 3 < left ? from[i + 3] : 0};
+      const auto one = [&](int j) { return j < left ? from[j * apart] : 0; };
+      words = {one(i), one(i + 1), one(i + 2), one(i + 3)};
     }
     v[i] = words.x, v[i + 1] = words.y, v[i + 2] = words.z, v[i + 3] = words.w;
   }
@@ -107,10 +108,16 @@ __global__ void __launch_bounds__(kThreads, kRows* kColumns <= (kIsTf32<T> ? 4 :
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) {
       const unsigned pixel = pixel_of(first, kPixels / kLoads * i);
-      const int64_t place = int64_t{kIsPooled ? pixel / kWindowPixels : pixel} * s.k + channel;
+      const int number = static_cast<int>(kIsPooled ? pixel / kWindowPixels : pixel);
+      const int64_t place = int64_t{number} * s.k + channel;
       const int left = pixel < end ? s.k - channel : 0;
-      load_channels(next[i], dy + place, left, is_wide);
-      if constexpr (kIsPooled) load_channels(masks[i], pooling.mask + place, left, is_wide);
+      if constexpr (kIsPooled) {
+        const PooledPlaces places = s.places(number, pooling.is_plain);
+        load_channels(next[i], dy + places.of_channel(channel), left, is_wide && !pooling.is_plain, places.apart);
+        load_channels(masks[i], pooling.mask + place, left, is_wide);
+      } else {
+        load_channels(next[i], dy + place, left, is_wide);
+      }
     }
   };
   const auto word_of = [&](int pixel, int i) {  // of a lane's pixel

@@ -72,7 +72,7 @@ KernelChoice select_stem_weight_gradient(CudaDevice& device, const KernelRequest
                                          Problem problem) {
   const TensorType &x = input_type(request, 0), &dy = input_type(request, 1);
   const bool bias = request.node.outputs.size() > 1;
-  const PooledWays pooled(x.dtype, v, fused_pool_of(request.node), bias ? 4 : 3);
+  const PooledWays pooled(x.dtype, v, request.node, bias ? 4 : 3);
   problem.tensors = {x, dy, output_type(request, 0)};
   if (bias) {
     problem.text += ", bias";
@@ -81,8 +81,11 @@ KernelChoice select_stem_weight_gradient(CudaDevice& device, const KernelRequest
   }
   pooled.add_to(problem);
   if (pooled) problem.tensors.push_back(input_type(request, weight_gradient::pool_mask));
-  return fastest_choice(device, request, problem, weight_gradient_ways(device, x.dtype, v, bias, pooled), nhwc_choice,
-                        [](const Arguments& a, cudaStream_t) { return weight_gradient_tensors(a); });
+  KernelChoice choice =
+      fastest_choice(device, request, problem, weight_gradient_ways(device, x.dtype, v, bias, pooled), nhwc_choice,
+                     [](const Arguments& a, cudaStream_t) { return weight_gradient_tensors(a); });
+  pooled.set_layout(choice.input_layouts[weight_gradient::dy]);
+  return choice;
 }
 
 }  // namespace troika::cuda

@@ -74,6 +74,13 @@ struct StemWindows {
                 static_cast<unsigned>(column)};
   }
 
+  // The places of a window of 2 x 2 pixels in pooled images.
+  __device__ PooledPlaces places(int window, bool is_plain) const {
+    if (!is_plain) return PooledPlaces::of(window, k);
+    const int image = rows.divide(columns.divide(window));
+    return PooledPlaces::plain(window, image, rows.by() * columns.by(), k);
+  }
+
   // The tap of a row and column of the kernel, which may have fewer.
   __device__ Tap tap(int row, int column) const {
     const bool has_row = row < kernel[0], has_column = column < kernel[1];

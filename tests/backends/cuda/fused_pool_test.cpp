@@ -85,6 +85,17 @@ class FusedPools : public KernelTest<Case, 80> {
     return whole;
   }
 
+  // A pooled image with its channels last becomes one that is stored plain.
+  Numbers plain(const Numbers& pooled) const {
+    Numbers found = zeros(windows_);
+    const int64_t each = windows_ / v_.n / v_.k;  // windows of an image
+    for (int64_t i = 0; i < windows_; ++i) {
+      const int64_t channel = i % v_.k, window = i / v_.k % each, image = i / v_.k / each;
+      found.set((image * v_.k + channel) * each + window, pooled.at(i));
+    }
+    return found;
+  }
+
   // y in f64, cut at 0 if `relu`.
   std::vector<double> convolve(const Numbers& x, const Numbers& weights, const std::vector<float>& bias,
                                bool relu) const {
@@ -99,7 +110,8 @@ class FusedPools : public KernelTest<Case, 80> {
   }
 
   // Memory after the outputs stays as it was.
-  Pooled run(const Numbers& x, const Numbers& weights, const std::vector<float>& bias, bool relu) {
+  Pooled run(const Numbers& x, const Numbers& weights, const std::vector<float>& bias, bool relu,
+             bool is_plain = false) {
     constexpr size_t kAfter = 64;
     EXPECT_TRUE(v_.c == 1 ? takes_stem_mma(dtype_, v_) : takes_small_conv2d(dtype_, v_, limits_));
     const Held x_memory(x, stream_), weights_memory(weights, stream_);
@@ -110,7 +122,7 @@ class FusedPools : public KernelTest<Case, 80> {
     y.poison();
     mask.poison();
     const float* const some_bias = bias.empty() ? nullptr : bias_memory.get();
-    const Pooling pooling{kind_, mask.get()};
+    const Pooling pooling{kind_, mask.get(), is_plain};
     if (v_.c == 1)
       stem_mma_conv2d(dtype_, v_, x_memory.get(), weights_memory.get(), some_bias, relu, y.get(), nullptr, pooling,
                       limits_.multiprocessors, stream_);
@@ -128,13 +140,14 @@ class FusedPools : public KernelTest<Case, 80> {
   struct WeightGradient {
     std::vector<float> weights, bias;
   };
-  WeightGradient weight_gradient(const Numbers& x, const Numbers& dy, std::vector<uint8_t> mask) {
+  WeightGradient weight_gradient(const Numbers& x, const Numbers& dy, std::vector<uint8_t> mask,
+                                 bool is_plain = false) {
     const bool is_pooled = !mask.empty(), is_stem = v_.c == 1;
     const Held x_memory(x, stream_), dy_memory(dy, stream_);
     mask.resize(std::max<size_t>(mask.size(), 1));
     Memory<uint8_t> mask_memory(mask.size(), stream_);
     mask_memory.set(mask);
-    const Pooling pooling = is_pooled ? Pooling{kind_, mask_memory.get()} : Pooling{};
+    const Pooling pooling = is_pooled ? Pooling{kind_, mask_memory.get(), is_plain} : Pooling{};
     const size_t bytes = is_stem ? stem_mma_weight_gradient_scratch_bytes(v_, true, limits_.multiprocessors)
                                  : small_weight_gradient_scratch_bytes(dtype_, v_, true, limits_);
     Memory<float> weights(static_cast<size_t>(v_.weight_elements()), stream_), bias(static_cast<size_t>(v_.k), stream_),
@@ -231,23 +244,57 @@ TEST_P(FusedPools, AsPassesEqualPlainLoops) {
   EXPECT_EQ(whole.read(), expand(dy, any_mask).bytes);
 }
 
+TEST_P(FusedPools, AreStoredPlainForLinearLayers) {
+  const Numbers x = random(v_.x_elements()), weights = random(v_.weight_elements()), y = random(v_.y_elements());
+  const Pooled expected = run(x, weights, {}, true), found = run(x, weights, {}, true, true);
+  EXPECT_EQ(found.y.bytes, plain(expected.y).bytes);
+  EXPECT_EQ(found.mask, expected.mask);
+  const Held y_memory(y, stream_);
+  Memory<uint8_t> pooled(expected.y.bytes.size(), stream_), mask(expected.mask.size(), stream_);
+  pooled.poison();
+  mask.poison();
+  pool_image(dtype_, v_, {kind_, mask.get(), true}, true, y_memory.get(), pooled.get(), stream_);
+  const Pooled of_pass = pool(y, true);
+  EXPECT_EQ(pooled.read(), plain(of_pass.y).bytes);
+  EXPECT_EQ(mask.read(), of_pass.mask);
+}
+
+TEST_P(FusedPools, ReadAPlainGradientOfLinearLayers) {
+  const Numbers x = random(v_.x_elements()), dy = random(windows_);
+  const std::vector<uint8_t> any_mask = random_mask();
+  const WeightGradient expected = weight_gradient(x, dy, any_mask),
+                       found = weight_gradient(x, plain(dy), any_mask, true);
+  EXPECT_EQ(found.weights, expected.weights);
+  EXPECT_EQ(found.bias, expected.bias);
+  const Held dy_memory(plain(dy), stream_);
+  Memory<uint8_t> mask(any_mask.size(), stream_),
+      whole(static_cast<size_t>(v_.y_elements()) * size_of(dtype_), stream_);
+  mask.set(any_mask);
+  whole.poison();
+  expand_gradient(dtype_, v_, {kind_, mask.get(), true}, dy_memory.get(), whole.get(), stream_);
+  EXPECT_EQ(whole.read(), expand(dy, any_mask).bytes);
+}
+
 class FusedInputGradients : public FusedPools {};
 
 TEST_P(FusedInputGradients, AreThoseOfTheWholeDy) {
   ASSERT_TRUE(takes_small_input_gradient(dtype_, v_, limits_));
   const Numbers dy = random(windows_), weights = random(v_.weight_elements());
   const std::vector<uint8_t> mask = random_mask();
-  const Held dy_memory(dy, stream_), whole(expand(dy, mask), stream_), weights_memory(weights, stream_);
+  const Held dy_memory(dy, stream_), plain_memory(plain(dy), stream_), whole(expand(dy, mask), stream_),
+      weights_memory(weights, stream_);
   Memory<uint8_t> mask_memory(mask.size(), stream_),
       dx(static_cast<size_t>(v_.x_elements()) * size_of(dtype_), stream_);
   mask_memory.set(mask);
   dx.poison();
   small_input_gradient(dtype_, v_, weights_memory.get(), whole.get(), {}, dx.get(), limits_, stream_);
   const std::vector<uint8_t> expected = dx.read();
-  dx.poison();
-  small_input_gradient(dtype_, v_, weights_memory.get(), dy_memory.get(), {kind_, mask_memory.get()}, dx.get(), limits_,
-                       stream_);
-  EXPECT_EQ(dx.read(), expected);
+  for (const bool is_plain : {false, true}) {
+    dx.poison();
+    small_input_gradient(dtype_, v_, weights_memory.get(), (is_plain ? plain_memory : dy_memory).get(),
+                         {kind_, mask_memory.get(), is_plain}, dx.get(), limits_, stream_);
+    EXPECT_EQ(dx.read(), expected);
+  }
 }
 
 // A stem adds in another order.
