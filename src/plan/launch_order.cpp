@@ -11,13 +11,14 @@ bool overlap(const Location& a, const Location& b) {
          b.offset < a.offset + a.bytes;
 }
 
-// Returns what a launch writes, including all state that it reads: an update changes state in
-// place.
+// Returns what a launch writes, including all state that it reads if it changes some of it in
+// place, as an update does.
 std::vector<Location> written(const Launch& launch) {
   std::vector<Location> locations = launch.outputs;
   locations.push_back(launch.scratch);
-  for (const Location& l : launch.inputs)
-    if (l.segment != Segment::arena) locations.push_back(l);
+  if (launch.changes_state)
+    for (const Location& l : launch.inputs)
+      if (l.segment != Segment::arena) locations.push_back(l);
   return locations;
 }
 

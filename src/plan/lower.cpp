@@ -121,7 +121,7 @@ class Lowering {
 
     draft_.set_makes_copies(makes_copies(node, inputs));
     draft_.add_launch(std::string(node.op->name), node.name, std::move(choice), inputs, outputs,
-                      cost_of(graph_, node).operations, node.attributes.flag("beside"));
+                      cost_of(graph_, node).operations, !node.op->mutates.empty(), node.attributes.flag("beside"));
     draft_.set_makes_copies(false);
     for (const Landing& landing : landings) {
       const Value& value = graph_.value(landing.id);
@@ -244,7 +244,8 @@ class Lowering {
 
   void add_reorder(const std::string& name, const TensorType& type, const LayoutPtr& from_layout,
                    const LayoutPtr& to_layout, const Place& from, const Place& to) {
-    draft_.add_launch("reorder", name, device_.select_reorder(type, from_layout, to_layout), {from}, {to}, 0, false);
+    draft_.add_launch("reorder", name, device_.select_reorder(type, from_layout, to_layout), {from}, {to}, 0, false,
+                      false);
   }
 
   // Waits for a value that is on its way before its first reader: a sum in the background, or the

@@ -23,7 +23,8 @@ struct Launch {
   std::vector<Location> inputs, outputs;  // Segment::none if absent
   Location scratch;
   double operations = 0;
-  bool is_beside = false;  // may run concurrently with later launches, until they need its memory (launch_order.h)
+  bool changes_state = true;  // some of the state among its inputs, in place
+  bool is_beside = false;     // may run concurrently with later launches, until they need its memory (launch_order.h)
 };
 
 struct PlanStep {

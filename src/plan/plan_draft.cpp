@@ -23,7 +23,8 @@ void PlanDraft::keep_until(const Place& place, size_t launch) {
 }
 
 void PlanDraft::add_launch(const std::string& op, const std::string& layer, KernelChoice choice,
-                           std::vector<Place> inputs, std::vector<Place> outputs, double operations, bool is_beside) {
+                           std::vector<Place> inputs, std::vector<Place> outputs, double operations, bool changes_state,
+                           bool is_beside) {
   for (const std::vector<Place>* places : {&inputs, &outputs})
     for (const Place& p : *places) keep(p);
   Place scratch;
@@ -41,6 +42,7 @@ void PlanDraft::add_launch(const std::string& op, const std::string& layer, Kern
                                                   : text(join(in_names, ", "), " -> ", join(out_names, ", "));
   launch.kernel = std::move(choice.kernel);
   launch.operations = operations;
+  launch.changes_state = changes_state;
   launch.is_beside = is_beside;
   add_step({PlanStep::launch, plan_.launches.size()});
   plan_.launches.push_back(std::move(launch));
@@ -127,7 +129,8 @@ void PlanDraft::keep_beside() {
   }
 }
 
-// Lets an output take over the memory of an input that dies in its launch.
+// Lets an output take over the memory of an input that dies in its launch, unless a concurrent
+// launch reads that input, which would have to be waited for.
 void PlanDraft::share_memory() {
   for (const Place& p : output_places_) {
     keep(p);
@@ -137,11 +140,17 @@ void PlanDraft::share_memory() {
     arena_.keep_from(p.block, -1);
     arena_.pin(p.block);
   }
+  std::vector<Place> read_beside;  // by the last concurrent launch
+  const auto is_read_beside = [&](size_t block) {
+    return std::any_of(read_beside.begin(), read_beside.end(), [=](const Place& p) { return p.block == block; });
+  };
   for (size_t now = 0; now < arguments_.size(); ++now) {
     const Arguments& a = arguments_[now];
+    if (plan_.launches[now].is_beside) read_beside = a.inputs;
     for (const auto& [out, in] : a.may_share) {
       const size_t output = a.outputs[static_cast<size_t>(out)].block, input = a.inputs[static_cast<size_t>(in)].block;
-      if (output != Place::kNone && input != Place::kNone && arena_.take_over(output, input, static_cast<int>(now)))
+      if (output != Place::kNone && input != Place::kNone && !is_read_beside(input) &&
+          arena_.take_over(output, input, static_cast<int>(now)))
         break;
     }
   }

@@ -62,6 +62,17 @@ TEST(LaunchOrder, KeepsMemoryThatIsReadOrUsedBesideFromBeingOverwritten) {
   EXPECT_EQ(neighbours.order(), (LaunchOrder{{}, {0}, {0}, {2}}));
 }
 
+TEST(LaunchOrder, LetsLaunchesReadTheSameStateIfNeitherChangesIt) {
+  const Location weight = {Segment::parameters, 0, 64};
+  for (const bool changes : {false, true}) {
+    Steps steps;
+    steps.add({}, {arena(0)}).beside({arena(0), weight}, {gradients(0)}).add({weight}, {arena(64)});
+    steps.plan.launches[1].changes_state = false;
+    steps.plan.launches[2].changes_state = changes;
+    EXPECT_EQ(steps.order()[2], changes ? (std::vector<size_t>{0, 1}) : std::vector<size_t>{0});
+  }
+}
+
 TEST(LaunchOrder, LetsALaunchBesideBeginBehindWhatTouchesItsMemoryLast) {
   Steps steps;
   steps.add({}, {arena(0)}).add({arena(64)}, {}).add({}, {arena(128)}).beside({arena(0)}, {gradients(0)}, arena(64));
