@@ -46,11 +46,11 @@ void check_norm(const OpInputs& in, size_t first) {
                    channel.shape));
 }
 
-// Inputs: see product::Input. Attributes: kernel, stride, padding, dilation, groups, relu,
-// `pool` or none, `sums` or none, and `normalizes` or none. Outputs: y. If `pool` is there, y is pooled, and its mask
-// follows. If `sums` is there, f32 [sums, 2 k + 1] follows, whose rows are the moments of parts of
-// y as in batch_norm2d_moments: {values per channel, means [k], sums of squared differences from
-// the means [k]}.
+// Inputs: see product::Input. Attributes: kernel, stride, padding, dilation, groups, relu, and
+// `pool`, `plain_pool`, `sums` and `normalizes` or none. Outputs: y. If `pool` is there, y is
+// pooled, and its mask follows. If `sums` is there, f32 [sums, 2 k + 1] follows, whose rows are the
+// moments of parts of y as in batch_norm2d_moments: {values per channel, means [k], sums of squared
+// differences from the means [k]}.
 std::vector<TensorType> infer(const OpInputs& in) {
   const size_t inputs = normalizes(in.node) ? product::kAllInputs : product::kInputs;
   in.need_inputs(inputs, inputs);

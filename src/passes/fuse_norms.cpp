@@ -1,6 +1,7 @@
 // fuse_norms: a batch_norm2d with a ReLU before a convolution. The convolution's kernel normalises
-// the pixels that it has loaded, and so does that of its weight gradient. So the normalised image is
-// never stored: it is written once less, and read from batch_norm2d's input, which is as large.
+// the pixels that it has loaded, and so does that of its weight gradient. So the normalised image
+// is never stored. Its readers read batch_norm2d's input, which is as large, and no pass reads one
+// image and writes the other.
 #include "ops/batch_norm2d.h"
 #include "ops/products.h"
 #include "passes/links.h"

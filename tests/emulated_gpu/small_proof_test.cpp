@@ -59,6 +59,7 @@ TEST_F(SmallProof, is_made_by_right_kernels) {
   const Trained trained = expect_right_kernels(kLenet, {{"small2", 3}});
   EXPECT_EQ(trained.launches_of("cuda:own:small2"), 3u) << trained.plan;
   EXPECT_EQ(trained.launches_of("pool2d"), 0u) << "poolings belong to convolutions: " << trained.plan;
+  EXPECT_EQ(trained.launches_of("reorder"), 0u) << "linear layers read what convolutions write: " << trained.plan;
 }
 
 // Forward and weight gradient of conv1 too, which has an image of one channel.
@@ -73,6 +74,7 @@ TEST_F(SmallProof, is_made_by_right_kernels_of_poolings) {
   const Trained trained = expect_right_kernels(kPools, {{"small2", 5}}, TROIKA_PRECISION_TF32);
   EXPECT_EQ(trained.launches_of("cuda:own:small2"), 5u) << trained.plan;
   EXPECT_EQ(trained.launches_of("pool2d"), 0u) << "poolings belong to convolutions: " << trained.plan;
+  EXPECT_EQ(trained.launches_of("reorder"), 1u) << "of the images alone: " << trained.plan;
   const EnvironmentGuard guard("TROIKA_OWN_KERNELS");
   set_variable("TROIKA_OWN_KERNELS", "0");
   const Trained apart = train(kPools, {kGpu}, "", TROIKA_PRECISION_TF32);

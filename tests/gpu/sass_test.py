@@ -24,6 +24,7 @@ HOPPER = {
     "conv2d_1x1": "conv2d_1x1_kernel",
     "conv2d_1x1_weight_gradient": "conv2d_1x1_weight_gradient_kernel",
     "conv2d_64": "conv2d_64_kernel",
+    "conv2d_64_halving": "conv2d_64_halving_kernel",
     "conv2d_64_halving_gradient": "conv2d_64_halving_gradient_kernel",
     "conv2d_64_weight_gradient": "conv2d_64_weight_gradient_kernel",
     "conv2d_wide": "conv2d_wide_kernel",

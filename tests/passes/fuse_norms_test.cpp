@@ -11,7 +11,7 @@ const std::string kWindow = "dilation=[1, 1], groups=1, kernel=[3, 3], ";
 
 // The nodes of a step: a batch_norm2d of %0 with moments, a convolution of its result, the weight
 // gradient, and the input gradient with the gradient of the ReLU. `x` is what convolutions read,
-// `norm` are their last inputs, `y` is what the input gradient reads, and the others are attributes.
+// `norm` are their last inputs, `y` is what the input gradient reads. The others are attributes.
 struct Text {
   std::string x = "%6", norm = "", normalizes = "", y = "%6", skips = "", relu = "1", residual = "_";
   std::string more = "", outputs = "%9, %10, %11, %12";

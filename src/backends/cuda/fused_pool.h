@@ -19,7 +19,8 @@ struct Pooling {
   __host__ __device__ explicit operator bool() const { return kind != FusedPool::none; }
 };
 
-// y [pixels of v, k] becomes pooled, of a quarter of the pixels, and its mask. `relu`: y is that of a ReLU.
+// y [pixels of v, k] becomes pooled, of a quarter of the pixels, and its mask. `relu`: y is that of
+// a ReLU.
 void pool_image(DType dtype, const Convolution& v, const Pooling& pooling, bool relu, const void* y, void* pooled,
                 cudaStream_t stream);
 

@@ -287,7 +287,8 @@ TEST(HopperHalving, TakesOnlyWhatItComputes) {
   };
   EXPECT_TRUE(takes([](Convolution&) {}));
   EXPECT_FALSE(hopper::takes_input_gradient(DType::f16, halving(2, 28)));
-  EXPECT_FALSE(hopper::takes_conv2d(DType::bf16, halving(2, 28)));
+  EXPECT_TRUE(hopper::takes_conv2d(DType::bf16, halving(2, 28)));
+  EXPECT_FALSE(hopper::takes_conv2d(DType::f16, halving(2, 28)));
   EXPECT_FALSE(hopper::takes_weight_gradient(DType::bf16, halving(2, 28)));
   EXPECT_FALSE(hopper::takes_gaps(halving(2, 28), 4));
   EXPECT_FALSE(hopper::takes_gaps(same_size(2, 64, 28), 2));
@@ -364,6 +365,7 @@ INSTANTIATE_TEST_SUITE_P(OneByOne, HopperAddedGradient, kOneByOne, testing::Prin
 // One tile in a block and several, and last tiles with some of their images.
 const auto kHalving = testing::Values(Case{halving(1, 28)}, Case{halving(6, 28), 3}, Case{halving(4, 28), 2},
                                       Case{halving(3, 32), 5}, Case{halving(3, 56), 7}, Case{halving(2, 56), 40});
+INSTANTIATE_TEST_SUITE_P(Halving, HopperConv2d, kHalving, testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Halving, HopperInputGradient, kHalving, testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Halving, HopperAddedGradient, kHalving, testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Halving, HopperAddedGradientWithGaps, kHalving, testing::PrintToStringParamName());

@@ -23,12 +23,12 @@ bool is_1x1(const Convolution& v) { return v.taps() == 1; }
 }  // namespace
 
 bool takes_conv2d(DType dtype, const Convolution& v) {
-  return takes_3x3(dtype, v) || (dtype == DType::bf16 && takes_conv2d_1x1(v));
+  return takes_3x3(dtype, v) || (dtype == DType::bf16 && (takes_conv2d_1x1(v) || takes_conv2d_64_halving(v)));
 }
 
 bool takes_input_gradient(DType dtype, const Convolution& v) {
   return takes_3x3(dtype, v) ||
-         (dtype == DType::bf16 && (takes_conv2d_1x1_input_gradient(v) || takes_conv2d_64_halving_gradient(v)));
+         (dtype == DType::bf16 && (takes_conv2d_1x1_input_gradient(v) || takes_conv2d_64_halving(v)));
 }
 
 bool takes_weight_gradient(DType dtype, const Convolution& v) {
@@ -39,12 +39,16 @@ bool normalizes_input(const Convolution& v) { return is_plain(v) && takes_conv2d
 
 void conv2d(const Convolution& v, const void* x, const NormalizedRelu& norm, const void* weights, void* y,
             float* moments, int multiprocessors, cudaStream_t stream) {
-  if (!is_1x1(v) && takes_conv2d_64(v)) return conv2d_64(v, x, norm, weights, y, moments, multiprocessors, stream);
-  (is_1x1(v) ? conv2d_1x1 : conv2d_wide)(v, x, weights, y, moments, multiprocessors, stream);
+  if (is_plain(v) && takes_conv2d_64(v)) return conv2d_64(v, x, norm, weights, y, moments, multiprocessors, stream);
+  const auto run = is_1x1(v) ? conv2d_1x1 : v.stride[0] > 1 ? conv2d_64_halving : conv2d_wide;
+  run(v, x, weights, y, moments, multiprocessors, stream);
 }
 
 int rows_of_sums(const Convolution& v, int multiprocessors) {
-  const auto rows = is_1x1(v) ? rows_of_sums_1x1 : takes_conv2d_64(v) ? rows_of_sums_64 : rows_of_sums_wide;
+  const auto rows = is_1x1(v)            ? rows_of_sums_1x1
+                    : v.stride[0] > 1    ? rows_of_sums_64_halving
+                    : takes_conv2d_64(v) ? rows_of_sums_64
+                                         : rows_of_sums_wide;
   return rows(v, multiprocessors);
 }
 
@@ -65,7 +69,7 @@ int rows_of_gradient_sums(const Convolution& v, int multiprocessors) {
 }
 
 bool takes_gaps(const Convolution& v, int64_t addend_stride) {
-  return addend_stride == 2 && (is_1x1(v) ? takes_gaps_1x1(v) : takes_conv2d_64_halving_gradient(v));
+  return addend_stride == 2 && (is_1x1(v) ? takes_gaps_1x1(v) : takes_conv2d_64_halving(v));
 }
 
 void conv2d_weight_gradient(const Convolution& v, const void* x, const NormalizedRelu& norm, const void* dy,

@@ -60,19 +60,6 @@ struct Tile {
 // Numbers of barriers of threads. Group g has kTurn + g and kOwn + g.
 constexpr int kTurn = 1, kOwn = 3, kBoth = 5;
 
-// Sets a thread's results for columns that do not exist to 0.
-template <typename T>
-__device__ inline void clear_absent(float (&d)[T::kColumns / 2]) {
-  const int own_lane = threadIdx.x % 4;
-#pragma unroll
-  for (int i = 0; i < T::kColumns / 4; ++i) {
-    const int column = i / 2 * 8 + i % 2;  // of lanes that are multiples of 4; others have up to 6 more
-#pragma unroll
-    for (int lane = 0; lane < 4; ++lane)
-      if (!T::has_column(column + 2 * lane) && own_lane == lane) d[i / 2 * 4 + i % 2] = d[i / 2 * 4 + i % 2 + 2] = 0;
-  }
-}
-
 template <typename T, bool kGradient, Rider kRider, bool kNormalizes>
 __global__ void __launch_bounds__(kThreads, 1)
     conv2d_64_kernel(const __grid_constant__ CUtensorMap in, const __grid_constant__ CUtensorMap filter,

@@ -364,16 +364,6 @@ auto with_tile(const Convolution& v, Run&& run) {
 
 }  // namespace
 
-bool takes_conv2d_64_halving_gradient(const Convolution& v) {
-  for (int axis = 0; axis < 2; ++axis)
-    if (v.kernel[axis] != 3 || v.stride[axis] != 2 || v.padding[axis] != 1 || v.dilation[axis] != 1 ||
-        v.x_size[axis] != 2 * v.y_size[0])
-      return false;
-  const int64_t size = v.y_size[0];
-  return v.groups == 1 && v.c == kChannels && v.k == kDyChannels && v.y_size[1] == size &&
-         (size == 14 || size == 16 || size == 28);
-}
-
 int rows_of_gradient_sums_64_halving(const Convolution& v, int multiprocessors) {
   return with_tile(v, [&]<typename T>() { return std::min(tiles_of<T>(v), multiprocessors); });
 }

@@ -17,10 +17,13 @@ void conv2d_64_weight_gradient(const Convolution& v, const void* x, const Normal
                                cudaStream_t stream);
 size_t conv2d_64_weight_gradient_scratch_bytes(const Convolution& v, int multiprocessors);
 
-// 64 channels to 128, images of 28x28, 32x32 and 56x56 to half of that: stride 2. An addend may
-// have a stride of 2.
-bool takes_conv2d_64_halving_gradient(const Convolution& v);
+// 64 channels to 128, images of 28x28, 32x32 and 56x56 to half of that: stride 2. There is no
+// weight gradient. An addend may have a stride of 2.
+bool takes_conv2d_64_halving(const Convolution& v);
+int rows_of_sums_64_halving(const Convolution& v, int multiprocessors);
 int rows_of_gradient_sums_64_halving(const Convolution& v, int multiprocessors);
+void conv2d_64_halving(const Convolution& v, const void* x, const void* weights, void* y, float* moments,
+                       int multiprocessors, cudaStream_t stream);
 void conv2d_64_halving_gradient(const Convolution& v, const void* weights, const void* dy, void* dx,
                                 const NormalizedRelu& relu, float* sums, int multiprocessors, cudaStream_t stream);
 

@@ -12,13 +12,14 @@ constexpr int kMostSharedBytes = 227 << 10;  // of a block
 
 constexpr int round_up(int n, int to) { return (n + to - 1) / to * to; }
 
-// Images [n, size, size, 64], in boxes of `rows` rows of `columns` pixels of one image.
-inline CUtensorMap map_of_images(const void* address, int64_t n, int64_t size, int64_t columns, int64_t rows) {
-  constexpr int64_t kPixel = 2 * kTileChannels;
-  return map_of(address, {{kTileChannels, 2, kTileChannels},
-                          {size, kPixel, columns},
-                          {size, size * kPixel, rows},
-                          {n, size * size * kPixel, 1}});
+// Images [n, size, size, channels], in boxes of 64 channels of `rows` rows of `columns` pixels of
+// one image.
+inline CUtensorMap map_of_images(const void* address, int64_t n, int64_t size, int64_t columns, int64_t rows,
+                                 int64_t channels = kTileChannels) {
+  const int64_t pixel = 2 * channels;
+  return map_of(
+      address,
+      {{channels, 2, kTileChannels}, {size, pixel, columns}, {size, size * pixel, rows}, {n, size * size * pixel, 1}});
 }
 
 // Images [n, size, size, channels], in boxes of 64 channels. The images of a box are its fastest

@@ -38,10 +38,9 @@ class NormalizedInput {
     load(bias_, table + 2 * kTileChannels * sizeof(float));
   }
 
-  // Pixels of a box of `kRows` rows of kPitch pixels of an image of kSize, whose first pixel is left
-  // of the image, in row `first_row`, which may be above the image. `pixels` is the place of the
-  // first. Padding stays zero. Takes the pixels [begin, end) of this thread's: threads with the same
-  // chunk take every `kStep`-th.
+  // Normalises the pixels from `pixels` on: kLoaded of them, in rows of kPitch. Each row begins
+  // left of an image of kSize. The first is row `first_row`, which may be above the image. Padding
+  // stays zero. A thread's pixels are kStep apart: takes those from `begin` to before `end`.
   template <int kSize, int kPitch, int kLoaded, int kStep>
   __device__ void apply(uint32_t pixels, int thread, int first_row, int begin, int end) const {
 #pragma unroll 4

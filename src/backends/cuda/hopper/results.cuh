@@ -95,6 +95,19 @@ class Mask {
   uint32_t words_[kWords][2] = {};  // the second is used if `kJoinsLate`
 };
 
+// Sets a thread's results to 0 for columns of the tile T that do not exist.
+template <typename T>
+__device__ inline void clear_absent(float (&d)[T::kColumns / 2]) {
+  const int own_lane = threadIdx.x % 4;
+#pragma unroll
+  for (int i = 0; i < T::kColumns / 4; ++i) {
+    const int column = i / 2 * 8 + i % 2;  // of lanes that are multiples of 4; others have up to 6 more
+#pragma unroll
+    for (int lane = 0; lane < 4; ++lane)
+      if (!T::has_column(column + 2 * lane) && own_lane == lane) d[i / 2 * 4 + i % 2] = d[i / 2 * 4 + i % 2 + 2] = 0;
+  }
+}
+
 // kColumns results of each of the thread's channels, from d[0] on, as pairs of neighbours in bf16.
 struct Results {
   const float* d;

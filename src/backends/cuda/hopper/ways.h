@@ -28,8 +28,8 @@ std::vector<Way> conv2d_input_gradient_ways(const CudaDevice& device, DType dtyp
 // Whether there is such a way for an addend with gaps.
 bool adds_without_gaps(const CudaDevice& device, DType dtype, const Convolution& v, int64_t addend_stride);
 
-// Tensors: x, dy, dweights in f32, scratch, and if `normalizes` weight, bias, mean and inv_std of the
-// batch_norm2d before. `what` names the node in messages.
+// Tensors: x, dy, dweights in f32, scratch, and if `normalizes` weight, bias, mean and inv_std of
+// the batch_norm2d before. `what` names the node in messages.
 std::vector<Way> conv2d_weight_gradient_ways(CudaDevice& device, DType dtype, const Convolution& v, bool normalizes,
                                              const std::string& what);
 
