@@ -1,7 +1,7 @@
 /* Measures how fast Troika trains a classifier of sequences (LSTM or GRU layers, the last step, a
- * linear layer), or the language model char_lstm, on cpu:0:
+ * linear layer), or the language model char_lstm, on one device:
  *
- *     sequence_bench lstm BATCH STEPS FEATURES HIDDEN [LAYERS [WINDOWS [BUDGET_BYTES]]]
+ *     sequence_bench lstm BATCH STEPS FEATURES HIDDEN [LAYERS [WINDOWS [BUDGET_BYTES [cpu|cuda]]]]
  *     sequence_bench char_lstm BATCH STEPS 64 HIDDEN
  *
  * A window is one step: forward, loss, backward, SGD, on numbers in memory.
@@ -37,7 +37,8 @@ static int argument(int count, char **values, int index, int unset) {
 }
 
 int main(int count, char **values) {
-  const troika_device device = {TROIKA_DEVICE_CPU, 0};
+  const troika_device device = {
+      count > 9 && strcmp(values[9], "cuda") == 0 ? TROIKA_DEVICE_CUDA : TROIKA_DEVICE_CPU, 0};
   const char *const kind = count > 1 ? values[1] : "lstm";
   const int is_lstm = strcmp(kind, "lstm") == 0, is_char_lstm = strcmp(kind, "char_lstm") == 0;
   const int batch_size = argument(count, values, 2, 32), steps = argument(count, values, 3, 200),
@@ -84,7 +85,7 @@ int main(int count, char **values) {
     check(troika_model_set_output(model, x, &error));
   }
   options.learning_rate = 0.01;
-  if (count > 8) options.activation_budget_bytes = atoll(values[8]);
+  if (count > 8 && atoll(values[8])) options.activation_budget_bytes = atoll(values[8]);
   check(troika_model_attach(model, &device, 1, &options, &trainer, &error));
   if (is_char_lstm)
     check(troika_tensor_create(context, device, TROIKA_DTYPE_I32, shape, 2, labels, &inputs, &error));

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measures how fast PyTorch trains the models of tests/bench/sequence_bench.c on the CPU in
+"""Measures how fast PyTorch trains the models of tests/bench/sequence_bench.c on one device in
 float32:
 
-    python3 tests/bench/sequence_bench.py lstm BATCH STEPS FEATURES HIDDEN [LAYERS [WINDOWS [THREADS]]]
+    python3 tests/bench/sequence_bench.py lstm BATCH STEPS FEATURES HIDDEN [LAYERS [WINDOWS [THREADS [cpu|cuda]]]]
     pytorch 2.15.0 lstm batch 32, 200 x 64, hidden 128, layers 1: 63.3 ms (57.1-143.4)
 """
 
@@ -38,7 +38,8 @@ class CharLstm(nn.Module):
 def main():
     name = sys.argv[1]
     defaults = [32, 200, 64, 128, 1, 15, 2]
-    given = [int(value) for value in sys.argv[2:]]
+    device = sys.argv[9] if len(sys.argv) > 9 else "cpu"
+    given = [int(value) for value in sys.argv[2:9]]
     batch, steps, features, hidden, layers, windows, threads = given + defaults[len(given):]
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
@@ -50,6 +51,7 @@ def main():
         model = Classifier({"lstm": nn.LSTM, "gru": nn.GRU}[name], features, hidden, layers)
         x = torch.rand(batch, steps, features) * 2 - 1
         labels = torch.arange(batch) % 10
+    model, x, labels = model.to(device), x.to(device), labels.to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     times = []
     for _ in range(windows + 2):
@@ -57,6 +59,8 @@ def main():
         optimizer.zero_grad(set_to_none=True)
         functional.cross_entropy(model(x), labels).backward()
         optimizer.step()
+        if device == "cuda":
+            torch.cuda.synchronize()
         times.append((time.perf_counter() - began) * 1000)
     times = sorted(times[2:])
     print(f"pytorch {torch.__version__.split('+')[0]} {name} batch {batch}, {steps} x {features}, hidden {hidden}, "

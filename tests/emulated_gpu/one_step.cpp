@@ -54,7 +54,8 @@ Trained train(const Recipe& recipe, const std::vector<troika_device>& devices, c
   for (size_t i = 0; i < images.size(); ++i) images[i] = static_cast<float>(i * i % 17) / 8 - 1;
   troika_tensor inputs = nullptr, targets = nullptr;
   troika_batch batch = nullptr;
-  call(troika_tensor_create(context, kCpu, TROIKA_DTYPE_F32, dims.data(), 4, images.data(), &inputs, &error));
+  call(troika_tensor_create(context, kCpu, TROIKA_DTYPE_F32, dims.data(), static_cast<int32_t>(dims.size()),
+                            images.data(), &inputs, &error));
   call(troika_tensor_create(context, kCpu, TROIKA_DTYPE_I32, dims.data(), 1, recipe.labels.data(), &targets, &error));
   call(troika_batch_create(inputs, targets, &batch, &error));
   troika_step_result result = TROIKA_STEP_RESULT_INIT;

@@ -15,7 +15,7 @@ namespace troika::test {
 
 struct Recipe {
   std::function<troika_status(troika_context, troika_model*, troika_error*)> build;
-  std::vector<int64_t> image;               // of a sample: channels, height, width
+  std::vector<int64_t> image;               // of a sample: channels, height, width; or a sequence
   std::vector<int32_t> labels;              // of the samples
   std::map<std::string, size_t> gradients;  // of these parameters, with so many numbers, are read
   std::map<std::string, size_t> buffers;    // and these, such as a running variance

@@ -48,7 +48,7 @@ OWN_KERNELS = ["--kernel-regex", "kns=troika"]
 # Programs of kernels that must prove themselves (docs/decisions/kernels-for-hopper.md). Those for
 # Hopper read a few rows too many, which others write, and do not use them: racecheck might report
 # that.
-WARPS = ("stem", "small_conv2d", "fused_pool", "few_outputs")
+WARPS = ("stem", "small_conv2d", "fused_pool", "few_outputs", "recurrent_sequence")
 PROVEN = ("hopper", *WARPS)
 
 # CPUs and the GPU in one trainer.
@@ -65,6 +65,7 @@ PARTS = {
     "small_conv2d": (300, ["tests/backends/cuda/small_conv2d_tests"]),
     "fused_pool": (300, ["tests/backends/cuda/fused_pool_tests"]),
     "few_outputs": (300, ["tests/backends/cuda/few_outputs_tests"]),
+    "recurrent_sequence": (300, ["tests/backends/cuda/recurrent_sequence_tests"]),
     "conformance": (1200, ["tests/conformance/conformance_tests"]),
     "operations": (600, ["tests/unit_tests", "--gtest_filter=CompiledOps.*:EagerDeviceTest.*:TapeTest.*"]),
     "equivalence": (1200, ["tests/equivalence/equivalence_tests"]),

@@ -8,18 +8,22 @@ namespace {
 constexpr size_t kGruStates = 1;  // h
 
 struct Gru {
+  static constexpr size_t kGatesInput = 0;  // none
+
   RecurrentSizes s;
+  int multiprocessors;
   ScratchLedger scratch{kScratchAlignment};
   RecurrentProducts products;
   size_t input_sums, state_sums;  // [n, t, 3 h], [n, 3 h]
 
   Gru(const CudaDevice& device, const KernelRequest& request)
       : s(RecurrentSizes::of(request.graph, request.node)),
+        multiprocessors(device.multiprocessors()),
         products(device, request, s, scratch),
         input_sums(scratch.take_floats(s.batch * s.steps * s.rows)),
         state_sums(scratch.take_floats(s.batch * s.rows)) {}
 
-  void operator()(const Arguments& a, cudaStream_t stream) const {
+  void run_steps(const Arguments& a, cudaStream_t stream) const {
     float* const of_input = scratch_at(a, input_sums);
     products.of_input(a, of_input, stream);
     for (int64_t step = 0; step < s.steps; ++step) {
@@ -38,23 +42,47 @@ struct Gru {
                stream);
     }
   }
+
+  void run_at_once(const Arguments& a, cudaStream_t stream) const {
+    float* const of_input = scratch_at(a, input_sums);
+    products.of_input(a, of_input, stream);
+    gru_sequence({.n = s.batch,
+                  .t = s.steps,
+                  .hidden = s.hidden,
+                  .of_input = of_input,
+                  .weight_hh = a.in<float>(recurrent::weight_hh),
+                  .bias_ih = a.in<float>(recurrent::bias_ih),
+                  .bias_hh = a.in<float>(recurrent::bias_hh),
+                  .first_h = a.in<float>(recurrent::first_states),
+                  .first_c = nullptr,
+                  .gates = a.out<float>(recurrent::gates(kGruStates)),
+                  .c = nullptr,
+                  .y = a.out<float>(recurrent::y),
+                  .last_c = nullptr,
+                  .last_h = a.out<float>(recurrent::last_states)},
+                 multiprocessors, stream);
+  }
 };
 
 struct GruGradient {
+  static constexpr size_t kGatesInput = recurrent_gradient::gates(kGruStates);
+
   RecurrentSizes s;
+  int multiprocessors;
   ScratchLedger scratch{kScratchAlignment};
   RecurrentGradientProducts products;
   size_t dinput, dstate, dstate_now, dh;  // [n, t, 3 h] twice, [n, 3 h]; [n, h] if it is not an output
 
   GruGradient(const CudaDevice& device, const KernelRequest& request)
       : s(RecurrentSizes::of(request.graph, request.node)),
+        multiprocessors(device.multiprocessors()),
         products(device, request, s, true, scratch),
         dinput(scratch.take_floats(s.batch * s.steps * s.rows)),
         dstate(scratch.take_floats(s.batch * s.steps * s.rows)),
         dstate_now(scratch.take_floats(s.batch * s.rows)),
         dh(scratch.take_floats(products.made.state ? 0 : s.batch * s.hidden)) {}
 
-  void operator()(const Arguments& a, cudaStream_t stream) const {
+  void run_steps(const Arguments& a, cudaStream_t stream) const {
     const RecurrentGradients& made = products.made;
     float *const of_input = scratch_at(a, dinput), *const of_state = scratch_at(a, dstate);
     float* const now = scratch_at(a, dstate_now);
@@ -74,6 +102,30 @@ struct GruGradient {
       if (step > 0 || made.state) products.of_state(a, now, of_h, stream);
     }
     products.of_sequence(a, a.in<float>(recurrent_gradient::y(kGruStates)), of_input, of_state, stream);
+  }
+
+  void run_at_once(const Arguments& a, cudaStream_t stream) const {
+    const RecurrentGradients& made = products.made;
+    float *const of_input = scratch_at(a, dinput), *const of_state = scratch_at(a, dstate);
+    const float* const y = a.in<float>(recurrent_gradient::y(kGruStates));
+    gru_sequence_gradient({.n = s.batch,
+                           .t = s.steps,
+                           .hidden = s.hidden,
+                           .weight_hh = a.in<float>(recurrent_gradient::weight_hh),
+                           .gates = a.in<float>(recurrent_gradient::gates(kGruStates)),
+                           .c = nullptr,
+                           .y = y,
+                           .first_h = a.in<float>(recurrent_gradient::first_states),
+                           .first_c = nullptr,
+                           .dy = a.in<float>(recurrent_gradient::dy(kGruStates)),
+                           .dlast_h = a.in<float>(recurrent_gradient::dlast_states(kGruStates)),
+                           .dlast_c = nullptr,
+                           .dinput = of_input,
+                           .dstate = of_state,
+                           .dfirst_h = made.state ? a.out<float>(made.states_at) : nullptr,
+                           .dfirst_c = nullptr},
+                          multiprocessors, stream);
+    products.of_sequence(a, y, of_input, of_state, stream);
   }
 };
 

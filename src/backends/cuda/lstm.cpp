@@ -8,17 +8,21 @@ namespace {
 constexpr size_t kLstmStates = 2;  // h and c
 
 struct Lstm {
+  static constexpr size_t kGatesInput = 0;  // none
+
   RecurrentSizes s;
+  int multiprocessors;
   ScratchLedger scratch{kScratchAlignment};
   RecurrentProducts products;
   size_t sums;  // [n, 4 h], the state's part
 
   Lstm(const CudaDevice& device, const KernelRequest& request)
       : s(RecurrentSizes::of(request.graph, request.node)),
+        multiprocessors(device.multiprocessors()),
         products(device, request, s, scratch),
         sums(scratch.take_floats(s.batch * s.rows)) {}
 
-  void operator()(const Arguments& a, cudaStream_t stream) const {
+  void run_steps(const Arguments& a, cudaStream_t stream) const {
     float* const gates = a.out<float>(recurrent::gates(kLstmStates));
     products.of_input(a, gates, stream);
     for (int64_t step = 0; step < s.steps; ++step) {
@@ -39,23 +43,47 @@ struct Lstm {
           stream);
     }
   }
+
+  void run_at_once(const Arguments& a, cudaStream_t stream) const {
+    float* const gates = a.out<float>(recurrent::gates(kLstmStates));
+    products.of_input(a, gates, stream);
+    lstm_sequence({.n = s.batch,
+                   .t = s.steps,
+                   .hidden = s.hidden,
+                   .of_input = gates,
+                   .weight_hh = a.in<float>(recurrent::weight_hh),
+                   .bias_ih = a.in<float>(recurrent::bias_ih),
+                   .bias_hh = a.in<float>(recurrent::bias_hh),
+                   .first_h = a.in<float>(recurrent::first_states),
+                   .first_c = a.in<float>(recurrent::first_states + 1),
+                   .gates = gates,
+                   .c = a.out<float>(recurrent::every_c(kLstmStates)),
+                   .y = a.out<float>(recurrent::y),
+                   .last_c = a.out<float>(recurrent::last_states + 1),
+                   .last_h = a.out<float>(recurrent::last_states)},
+                  multiprocessors, stream);
+  }
 };
 
 struct LstmGradient {
+  static constexpr size_t kGatesInput = recurrent_gradient::gates(kLstmStates);
+
   RecurrentSizes s;
+  int multiprocessors;
   ScratchLedger scratch{kScratchAlignment};
   RecurrentGradientProducts products;
   size_t dsums, dsums_now, dh, dc;  // [n, t, 4 h], [n, 4 h]; [n, h] if they are not outputs
 
   LstmGradient(const CudaDevice& device, const KernelRequest& request)
       : s(RecurrentSizes::of(request.graph, request.node)),
+        multiprocessors(device.multiprocessors()),
         products(device, request, s, false, scratch),
         dsums(scratch.take_floats(s.batch * s.steps * s.rows)),
         dsums_now(scratch.take_floats(s.batch * s.rows)),
         dh(scratch.take_floats(products.made.state ? 0 : s.batch * s.hidden)),
         dc(scratch.take_floats(products.made.state ? 0 : s.batch * s.hidden)) {}
 
-  void operator()(const Arguments& a, cudaStream_t stream) const {
+  void run_steps(const Arguments& a, cudaStream_t stream) const {
     const RecurrentGradients& made = products.made;
     float *const of_sums = scratch_at(a, dsums), *const now = scratch_at(a, dsums_now);
     float* const of_h = made.state ? a.out<float>(made.states_at) : scratch_at(a, dh);
@@ -76,6 +104,30 @@ struct LstmGradient {
       if (step > 0 || made.state) products.of_state(a, now, of_h, stream);
     }
     products.of_sequence(a, a.in<float>(recurrent_gradient::y(kLstmStates)), of_sums, of_sums, stream);
+  }
+
+  void run_at_once(const Arguments& a, cudaStream_t stream) const {
+    const RecurrentGradients& made = products.made;
+    float* const of_sums = scratch_at(a, dsums);
+    const float* const y = a.in<float>(recurrent_gradient::y(kLstmStates));
+    lstm_sequence_gradient({.n = s.batch,
+                            .t = s.steps,
+                            .hidden = s.hidden,
+                            .weight_hh = a.in<float>(recurrent_gradient::weight_hh),
+                            .gates = a.in<float>(recurrent_gradient::gates(kLstmStates)),
+                            .c = a.in<float>(recurrent_gradient::every_c(kLstmStates)),
+                            .y = y,
+                            .first_h = a.in<float>(recurrent_gradient::first_states),
+                            .first_c = a.in<float>(recurrent_gradient::first_states + 1),
+                            .dy = a.in<float>(recurrent_gradient::dy(kLstmStates)),
+                            .dlast_h = a.in<float>(recurrent_gradient::dlast_states(kLstmStates)),
+                            .dlast_c = a.in<float>(recurrent_gradient::dlast_states(kLstmStates) + 1),
+                            .dinput = of_sums,
+                            .dstate = nullptr,
+                            .dfirst_h = made.state ? a.out<float>(made.states_at) : nullptr,
+                            .dfirst_c = made.state ? a.out<float>(made.states_at + 1) : nullptr},
+                           multiprocessors, stream);
+    products.of_sequence(a, y, of_sums, of_sums, stream);
   }
 };
 

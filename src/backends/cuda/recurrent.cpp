@@ -1,6 +1,10 @@
 // Products of recurrent layers by cuBLASLt: of all steps at once if no step waits for another.
 #include "backends/cuda/recurrent.h"
 
+#include <algorithm>
+#include <cmath>
+
+#include "backends/cuda/difference.h"
 #include "backends/cuda/epilogue.h"
 
 namespace troika::cuda {
@@ -68,6 +72,71 @@ void RecurrentGradientProducts::of_sequence(const Arguments& a, const float* y, 
                                  cudaMemcpyDeviceToDevice, stream));
   else
     sum_rows(DType::f32, dstate, dbias_hh, s_.batch * s_.steps, s_.rows, scratch_at(a, sums_), stream);
+}
+
+namespace {
+
+constexpr size_t kAbsent = ~size_t{0};
+
+}  // namespace
+
+NodeTensors::NodeTensors(const KernelRequest& request) : outputs_(request.node.outputs.size()) {
+  for (const ValueId id : request.node.inputs) places_.push_back(id == kNoValue ? kAbsent : first_output_++);
+}
+
+std::vector<TensorType> NodeTensors::types(const KernelRequest& request) const {
+  std::vector<TensorType> types;
+  for (const auto* ids : {&request.node.inputs, &request.node.outputs})
+    for (const ValueId id : *ids)
+      if (id != kNoValue) types.push_back(request.graph.type(id));
+  return types;
+}
+
+std::array<void*, NodeTensors::kMost> NodeTensors::of(const Arguments& arguments) const {
+  std::array<void*, kMost> tensors = {};
+  for (size_t i = 0; i < places_.size(); ++i)
+    if (places_[i] != kAbsent) tensors[places_[i]] = arguments.inputs[i];
+  std::copy(arguments.outputs.begin(), arguments.outputs.end(),
+            tensors.begin() + static_cast<ptrdiff_t>(first_output_));
+  return tensors;
+}
+
+void NodeTensors::restore(void* const* tensors, Arguments& arguments) const {
+  arguments.inputs.resize(places_.size());
+  for (size_t i = 0; i < places_.size(); ++i)
+    arguments.inputs[i] = places_[i] == kAbsent ? nullptr : tensors[places_[i]];
+  arguments.outputs.assign(tensors + first_output_, tensors + first_output_ + outputs_);
+  arguments.scratch = tensors[first_output_ + outputs_];
+}
+
+Problem recurrent_problem(const CudaDevice& device, const KernelRequest& request, const NodeTensors& tensors,
+                          size_t gates) {
+  const Node& node = request.node;
+  const RecurrentSizes s = RecurrentSizes::of(request.graph, node);
+  Problem problem;
+  problem.what = text(node.op, " '", node.name, "' on ", device.id());
+  problem.text = text(node.op, ' ', s.batch, 'x', s.steps, 'x', s.features, " -> ", s.hidden, ", inputs ");
+  for (const ValueId id : node.inputs) problem.text += id == kNoValue ? '_' : 'x';
+  if (gates) {
+    const RecurrentGradients made(node.attributes);
+    problem.text += text(", gradients of", made.weights ? " weights" : "", made.bias ? " bias" : "",
+                         made.input ? " input" : "", made.state ? " state" : "");
+  }
+  if (node.attributes.flag("tf32")) problem.text += ", tf32";
+  problem.tensors = tensors.types(request);
+  for (size_t i = 0; i < node.outputs.size(); ++i) problem.outputs.push_back({.place = tensors.place_of_output(i)});
+  // Small weights and gates: what one way rounds otherwise than another does not grow from step to
+  // step.
+  const float size = 0.5f / std::sqrt(static_cast<float>(s.hidden));
+  problem.prepare = [=, types = problem.tensors](void* const* t, cudaStream_t stream) {
+    const auto fill = [&](size_t input, float largest) {
+      const size_t place = tensors.place_of_input(input);
+      fill_with_noise(types[place], t[place], place, stream, largest);
+    };
+    fill(recurrent::weight_hh, size);
+    if (gates) fill(gates, 0.25f);
+  };
+  return problem;
 }
 
 }  // namespace troika::cuda

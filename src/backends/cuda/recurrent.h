@@ -1,8 +1,12 @@
 // The products of recurrent layers (lstm, gru), which their kernels share.
 #pragma once
 
-#include "backends/cuda/kernels.h"
+#include <array>
+#include <memory>
+
+#include "backends/cuda/fastest_choice.h"
 #include "backends/cuda/matmul.h"
+#include "backends/cuda/recurrent_sequence.h"
 #include "backends/cuda/recurrent_step.h"
 #include "core/text.h"
 #include "device/scratch.h"
@@ -59,14 +63,56 @@ class RecurrentGradientProducts {
   size_t workspace_, before_, sums_;
 };
 
-// The answer of a body with scratch and launches: everything plain. `op`: what its products serve.
+// A node's inputs and outputs as the tensors of a problem, in this order, without absent ones.
+class NodeTensors {
+ public:
+  static constexpr size_t kMost = 20;
+
+  explicit NodeTensors(const KernelRequest& request);
+  std::vector<TensorType> types(const KernelRequest& request) const;
+  size_t place_of_input(size_t i) const { return places_[i]; }
+  size_t place_of_output(size_t i) const { return first_output_ + i; }
+
+  std::array<void*, kMost> of(const Arguments& arguments) const;
+  // The arguments of a run from its tensors, after which there is scratch.
+  void restore(void* const* tensors, Arguments& arguments) const;
+
+ private:
+  std::vector<size_t> places_;  // of inputs; kAbsent
+  size_t first_output_ = 0, outputs_;
+};
+
+// `states`: h, or h and c. `gates`: the input that has the gates of a gradient, or 0.
+Problem recurrent_problem(const CudaDevice& device, const KernelRequest& request, const NodeTensors& tensors,
+                          size_t gates);
+
+// The answer of a body with scratch: everything plain. Its steps are launches of their own, or one
+// launch if states are small. `op`: what its products serve.
 template <typename Body>
-KernelChoice recurrent_choice(const CudaDevice& device, const KernelRequest& request, const char* op, Body body) {
-  const std::string name = text("cuda:cublaslt:", op, '_', body.products.name());
-  const size_t bytes = body.scratch.bytes();
-  KernelChoice choice = plain_choice(request, name, make_kernel(device, std::move(body)));
-  choice.scratch_bytes = bytes;
-  return choice;
+KernelChoice recurrent_choice(CudaDevice& device, const KernelRequest& request, const char* op, Body body) {
+  const auto shared = std::make_shared<Body>(std::move(body));
+  const NodeTensors tensors(request);
+  const auto launch_by = [&](auto run) -> LaunchWay {
+    return [=, arguments = std::make_shared<Arguments>()](void* const* t, cudaStream_t stream) {
+      tensors.restore(t, *arguments);
+      run(*shared, *arguments, stream);
+    };
+  };
+  const size_t scratch_bytes = shared->scratch.bytes();
+  std::vector<Way> ways = {
+      {.name = text(op, '_', shared->products.name()),
+       .describe = {},
+       .launch = launch_by([](const Body& b, const Arguments& a, cudaStream_t s) { b.run_steps(a, s); }),
+       .scratch_bytes = scratch_bytes,
+       .maker = "cublaslt"}};
+  if (takes_recurrent_sequence(shared->s.hidden, device.shared_bytes()))
+    ways.push_back({.name = "sequence1",
+                    .describe = {},
+                    .launch = launch_by([](const Body& b, const Arguments& a, cudaStream_t s) { b.run_at_once(a, s); }),
+                    .scratch_bytes = scratch_bytes,
+                    .must_prove = true});
+  return fastest_choice(device, request, recurrent_problem(device, request, tensors, Body::kGatesInput), ways,
+                        plain_choice, [=](const Arguments& a, cudaStream_t) { return tensors.of(a); });
 }
 
 }  // namespace troika::cuda

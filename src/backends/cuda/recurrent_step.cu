@@ -3,12 +3,11 @@
 #include "backends/cuda/early_start.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/recurrent_cell.cuh"
 #include "backends/cuda/recurrent_step.h"
 
 namespace troika::cuda {
 namespace {
-
-__device__ float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 
 // p[at], or zero.
 __device__ float value_at(const float* p, int64_t at) { return p ? p[at] : 0.0f; }
@@ -38,64 +37,64 @@ __device__ float state_before(const SequenceStep& at, const Place& p, const floa
   return at.step > 0 ? values[p.value - at.hidden] : value_at(first, p.state);
 }
 
-__device__ void compute(const SequenceStep&, const Place& p, const LstmStep& a) {
-  float sums[4];
+// Numbers of all gates, or zeros.
+template <int kGates>
+struct Gates {
+  float v[kGates];
+
+  __device__ Gates(const float* from, const Place& p, int64_t row) {
 #pragma unroll
-  for (int k = 0; k < 4; ++k)
-    sums[k] = a.gates[p.gate(p.row, 4, k)] + value_at(a.of_state, p.gate(p.sample, 4, k)) +
-              (value_at(a.bias_ih, p.gate(k)) + value_at(a.bias_hh, p.gate(k)));
-  const float i = sigmoid(sums[0]), f = sigmoid(sums[1]), g = tanhf(sums[2]), o = sigmoid(sums[3]);
-  const float c = f * value_at(a.c_before, p.state) + i * g, h = o * tanhf(c);
-  a.gates[p.gate(p.row, 4, 0)] = i;
-  a.gates[p.gate(p.row, 4, 1)] = f;
-  a.gates[p.gate(p.row, 4, 2)] = g;
-  a.gates[p.gate(p.row, 4, 3)] = o;
+    for (int k = 0; k < kGates; ++k) v[k] = value_at(from, p.gate(row, kGates, k));
+  }
+  __device__ Gates(const float* from, const Place& p) {
+#pragma unroll
+    for (int k = 0; k < kGates; ++k) v[k] = value_at(from, p.gate(k));
+  }
+};
+
+template <int kGates>
+__device__ void store(float* to, const Place& p, int64_t row, const float (&v)[kGates]) {
+#pragma unroll
+  for (int k = 0; k < kGates; ++k) to[p.gate(row, kGates, k)] = v[k];
+}
+
+__device__ void compute(const SequenceStep&, const Place& p, const LstmStep& a) {
+  const Gates<4> input(a.gates, p, p.row), state(a.of_state, p, p.sample), bias_ih(a.bias_ih, p), bias_hh(a.bias_hh, p);
+  float c = value_at(a.c_before, p.state), kept[4];
+  const float h = LstmCell::advance(input.v, state.v, bias_ih.v, bias_hh.v, c, kept);
+  store(a.gates, p, p.row, kept);
   a.c[p.value] = a.last_c[p.state] = c;
   a.y[p.value] = a.last_h[p.state] = h;
 }
 
 __device__ void compute(const SequenceStep& at, const Place& p, const LstmStepGradient& a) {
-  const float i = a.gates[p.gate(p.row, 4, 0)], f = a.gates[p.gate(p.row, 4, 1)], g = a.gates[p.gate(p.row, 4, 2)],
-              o = a.gates[p.gate(p.row, 4, 3)];
-  const float tanh_c = tanhf(a.c[p.value]), c_before = state_before(at, p, a.c, a.first_c);
-  const float dh = value_at(a.dy, p.value) + value_at(a.dh, p.state);
-  const float dc = value_at(a.dc, p.state) + dh * o * (1 - tanh_c * tanh_c);
-  const float dsums[4] = {dc * g * i * (1 - i), dc * c_before * f * (1 - f), dc * i * (1 - g * g),
-                          dh * tanh_c * o * (1 - o)};
-#pragma unroll
-  for (int k = 0; k < 4; ++k) a.dsums[p.gate(p.row, 4, k)] = a.dsums_now[p.gate(p.sample, 4, k)] = dsums[k];
-  a.dc_before[p.state] = dc * f;
+  const Gates<4> kept(a.gates, p, p.row);
+  float dc = value_at(a.dc, p.state), dinput[4], dstate[4];
+  LstmCell::retreat(kept.v, a.c[p.value], state_before(at, p, a.c, a.first_c),
+                    value_at(a.dy, p.value) + value_at(a.dh, p.state), dc, dinput, dstate);
+  store(a.dsums, p, p.row, dinput);
+  store(a.dsums_now, p, p.sample, dstate);
+  a.dc_before[p.state] = dc;
 }
 
 __device__ void compute(const SequenceStep&, const Place& p, const GruStep& a) {
-  float of_input[3], of_state[3];
-#pragma unroll
-  for (int k = 0; k < 3; ++k) {
-    of_input[k] = a.of_input[p.gate(p.row, 3, k)] + value_at(a.bias_ih, p.gate(k));
-    of_state[k] = value_at(a.of_state, p.gate(p.sample, 3, k)) + value_at(a.bias_hh, p.gate(k));
-  }
-  const float r = sigmoid(of_input[0] + of_state[0]), z = sigmoid(of_input[1] + of_state[1]), u = of_state[2];
-  const float n = tanhf(of_input[2] + r * u), h = (1 - z) * n + z * value_at(a.before, p.state);
-  a.gates[p.gate(p.row, 4, 0)] = r;
-  a.gates[p.gate(p.row, 4, 1)] = z;
-  a.gates[p.gate(p.row, 4, 2)] = n;
-  a.gates[p.gate(p.row, 4, 3)] = u;
+  const Gates<3> input(a.of_input, p, p.row), state(a.of_state, p, p.sample), bias_ih(a.bias_ih, p),
+      bias_hh(a.bias_hh, p);
+  float h = value_at(a.before, p.state), kept[4];
+  GruCell::advance(input.v, state.v, bias_ih.v, bias_hh.v, h, kept);
+  store(a.gates, p, p.row, kept);
   a.y[p.value] = a.last_h[p.state] = h;
 }
 
 __device__ void compute(const SequenceStep& at, const Place& p, const GruStepGradient& a) {
-  const float r = a.gates[p.gate(p.row, 4, 0)], z = a.gates[p.gate(p.row, 4, 1)], n = a.gates[p.gate(p.row, 4, 2)],
-              u = a.gates[p.gate(p.row, 4, 3)];
-  const float d = value_at(a.dy, p.value) + value_at(a.dh, p.state);
-  const float dn = d * (1 - z) * (1 - n * n), dr = dn * u * r * (1 - r),
-              dz = d * (state_before(at, p, a.y, a.first_h) - n) * z * (1 - z);
-  const float dinput[3] = {dr, dz, dn}, dstate[3] = {dr, dz, dn * r};
-#pragma unroll
-  for (int k = 0; k < 3; ++k) {
-    a.dinput[p.gate(p.row, 3, k)] = dinput[k];
-    a.dstate[p.gate(p.row, 3, k)] = a.dstate_now[p.gate(p.sample, 3, k)] = dstate[k];
-  }
-  a.dh_before[p.state] = d * z;
+  const Gates<4> kept(a.gates, p, p.row);
+  float passed = 0, dinput[3], dstate[3];
+  GruCell::retreat(kept.v, 0, state_before(at, p, a.y, a.first_h), value_at(a.dy, p.value) + value_at(a.dh, p.state),
+                   passed, dinput, dstate);
+  store(a.dinput, p, p.row, dinput);
+  store(a.dstate, p, p.row, dstate);
+  store(a.dstate_now, p, p.sample, dstate);
+  a.dh_before[p.state] = passed;
 }
 
 constexpr int kColumns = 32, kSamples = 4;  // of a block: few, as a step is short and should reach many multiprocessors

@@ -1,0 +1,39 @@
+// Kernels for all steps of lstm and gru, which must prove themselves.
+#include "one_step.h"
+
+namespace troika::test {
+namespace {
+
+constexpr int64_t kSteps = 6, kFeatures = 5, kHidden = 12, kClasses = 4;
+
+Recipe net(bool is_lstm) {
+  const auto build = [=](troika_context context, troika_model* model, troika_error* error) {
+    constexpr int64_t kSequence[] = {kSteps, kFeatures};
+    Layers layers(context, model, error);
+    troika_value x = -1;
+    layers.add(troika_model_add_input, "x", kSequence, 2, &x);
+    layers.add(is_lstm ? troika_model_add_lstm : troika_model_add_gru, "rnn", x, kHidden, 1, &x);
+    layers.add(troika_model_add_select_step, "last", x, -1, &x);
+    layers.add(troika_model_add_linear, "fc", x, kClasses, 1, &x);
+    layers.add(troika_model_set_output, x);
+    return layers.status();
+  };
+  const int64_t rows = (is_lstm ? 4 : 3) * kHidden;
+  return {.build = build,
+          .image = {kSteps, kFeatures},
+          .labels = {1, 3, 0},
+          .gradients = {{"rnn.weight_ih_l0", rows * kFeatures}, {"rnn.weight_hh_l0", rows * kHidden}, {"rnn.bias_ih_l0", rows}},
+          .buffers = {}};
+}
+
+// Each part of a sequence is a node. All but the first begin with a state, and all but the last
+// have a gradient of the next.
+TEST(SequenceProof, is_made_by_right_kernels) {
+  for (const bool is_lstm : {true, false}) {
+    const Trained trained = expect_right_kernels(net(is_lstm), {{"sequence1", 4}}, TROIKA_PRECISION_F32);
+    EXPECT_GT(trained.launches_of("cuda:own:sequence1"), 3u) << trained.plan;
+  }
+}
+
+}  // namespace
+}  // namespace troika::test
