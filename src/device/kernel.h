@@ -41,6 +41,8 @@ struct KernelChoice {
   std::string name;  // "cpu:onednn:jit:avx512_core"
   std::vector<LayoutPtr> input_layouts;
   std::vector<LayoutPtr> output_layouts;
+  // The kernel neither reads these inputs nor writes these outputs. No node reads such an output.
+  std::vector<size_t> unused_inputs = {}, unused_outputs = {};
   size_t scratch_bytes = 0;
   // Pairs {output, input} that may share memory if nothing needs the input afterwards.
   std::vector<std::pair<int, int>> may_share = {};

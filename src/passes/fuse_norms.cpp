@@ -24,7 +24,7 @@ bool is_plain(const Node& norm) {
          norm.inputs[batch_norm2d::moments] != kNoValue;
 }
 
-// Returns the nodes that read z; without a conv2d if others do, too.
+// Returns the nodes that read z. There is no conv2d among them if another node reads z.
 Readers readers_of(const Links& links, ValueId z) {
   Readers found;
   if (!links.is_inner(z)) return {};

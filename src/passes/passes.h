@@ -59,7 +59,7 @@ void fuse_sums(Graph& graph, const KernelsOfSums& kernels);
 
 // Lets convolutions and their weight gradients apply the batch_norm2d and ReLU before them, so that
 // the normalised image is never stored. `normalizes` returns whether the kernels of this conv2d and
-// of its weight gradient can. To be run after fuse_sums, not with recompute.
+// of its weight gradient can. To be run after fuse_sums.
 using NormalizesInput = std::function<bool(const Graph&, const Node& conv2d)>;
 void fuse_norms(Graph& graph, const NormalizesInput& normalizes);
 

@@ -325,11 +325,9 @@ void fuse_on_device(Graph& graph, const CompileRequest& r, Device& device, const
     fuse_sums(g, {.rows = [&](const Graph& of, const Node& node) { return device.rows_of_sums(of, node); },
                   .has_mask = [&](const Graph& of, const Node& node) { return device.has_relu_mask(of, node); }});
   });
-  // A copy of a normalised image would be computed again for nothing.
-  if (!r.spec.recompute.is_on())
-    passes.run("fuse_norms", [&](Graph& g) {
-      fuse_norms(g, [&](const Graph& of, const Node& conv2d) { return device.normalizes_input(of, conv2d); });
-    });
+  passes.run("fuse_norms", [&](Graph& g) {
+    fuse_norms(g, [&](const Graph& of, const Node& conv2d) { return device.normalizes_input(of, conv2d); });
+  });
   passes.run("close_gaps", [&](Graph& g) {
     close_gaps(g, [&](const Graph& of, const Node& node, int64_t stride) {
       return device.adds_without_gaps(of, node, stride);

@@ -11,14 +11,11 @@ bool overlap(const Location& a, const Location& b) {
          b.offset < a.offset + a.bytes;
 }
 
-// Returns what a launch writes, including all state that it reads if it changes some of it in
-// place, as an update does.
+// Returns what a launch writes, including what it changes in place.
 std::vector<Location> written(const Launch& launch) {
   std::vector<Location> locations = launch.outputs;
   locations.push_back(launch.scratch);
-  if (launch.changes_state)
-    for (const Location& l : launch.inputs)
-      if (l.segment != Segment::arena) locations.push_back(l);
+  locations.insert(locations.end(), launch.changed.begin(), launch.changed.end());
   return locations;
 }
 

@@ -20,6 +20,22 @@ struct Stored {
   LayoutPtr layout;
 };
 
+bool has(const std::vector<size_t>& places, size_t i) {
+  return std::find(places.begin(), places.end(), i) != places.end();
+}
+
+// Returns the inputs that a node changes in place. Only a layer's op names all of them: an update
+// has any number of parameters.
+std::vector<size_t> changed_inputs(const Node& node) {
+  std::vector<size_t> changed;
+  for (size_t i = 0; i < node.inputs.size() && !node.op->mutates.empty(); ++i) {
+    const std::vector<int>& named = node.op->mutates;
+    if (!node.op->as<LayerOp>() || std::find(named.begin(), named.end(), static_cast<int>(i)) != named.end())
+      changed.push_back(i);
+  }
+  return changed;
+}
+
 class Lowering {
  public:
   Lowering(const Graph& graph, Device& device, StateTable& state, const Interruption& interruption, const Log& log)
@@ -84,7 +100,7 @@ class Lowering {
     std::vector<Place> inputs, outputs;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
-      if (id == kNoValue) {
+      if (id == kNoValue || has(choice.unused_inputs, i)) {
         inputs.emplace_back();
         continue;
       }
@@ -109,6 +125,10 @@ class Lowering {
       const ValueId id = node.outputs[i];
       const Value& value = graph_.value(id);
       const LayoutPtr& made = choice.output_layouts[i];
+      if (has(choice.unused_outputs, i)) {
+        outputs.emplace_back();
+        continue;
+      }
       if (value.role == Role::copy) stored_[id].layout = made;
       if (is_state(value.role) && same_layout(made, layout_of(id))) {
         outputs.push_back(state_place(value));
@@ -120,8 +140,8 @@ class Lowering {
     }
 
     draft_.set_makes_copies(makes_copies(node, inputs));
-    draft_.add_launch(std::string(node.op->name), node.name, std::move(choice), inputs, outputs,
-                      cost_of(graph_, node).operations, !node.op->mutates.empty(), node.attributes.flag("beside"));
+    draft_.add_launch(std::string(node.op->name), node.name, std::move(choice), inputs, outputs, changed_inputs(node),
+                      cost_of(graph_, node).operations, node.attributes.flag("beside"));
     draft_.set_makes_copies(false);
     for (const Landing& landing : landings) {
       const Value& value = graph_.value(landing.id);
@@ -244,7 +264,7 @@ class Lowering {
 
   void add_reorder(const std::string& name, const TensorType& type, const LayoutPtr& from_layout,
                    const LayoutPtr& to_layout, const Place& from, const Place& to) {
-    draft_.add_launch("reorder", name, device_.select_reorder(type, from_layout, to_layout), {from}, {to}, 0, false,
+    draft_.add_launch("reorder", name, device_.select_reorder(type, from_layout, to_layout), {from}, {to}, {}, 0,
                       false);
   }
 

@@ -21,10 +21,10 @@ struct Launch {
   std::string layouts;      // "plain, aBcd16b -> aBcd16b"
   std::unique_ptr<Kernel> kernel;
   std::vector<Location> inputs, outputs;  // Segment::none if absent
+  std::vector<Location> changed;          // inputs that the kernel changes in place
   Location scratch;
   double operations = 0;
-  bool changes_state = true;  // some of the state among its inputs, in place
-  bool is_beside = false;     // may run concurrently with later launches, until they need its memory (launch_order.h)
+  bool is_beside = false;  // may run concurrently with later launches, until they need its memory (launch_order.h)
 };
 
 struct PlanStep {

@@ -23,8 +23,8 @@ void PlanDraft::keep_until(const Place& place, size_t launch) {
 }
 
 void PlanDraft::add_launch(const std::string& op, const std::string& layer, KernelChoice choice,
-                           std::vector<Place> inputs, std::vector<Place> outputs, double operations, bool changes_state,
-                           bool is_beside) {
+                           std::vector<Place> inputs, std::vector<Place> outputs, std::vector<size_t> changed_inputs,
+                           double operations, bool is_beside) {
   for (const std::vector<Place>* places : {&inputs, &outputs})
     for (const Place& p : *places) keep(p);
   Place scratch;
@@ -42,11 +42,11 @@ void PlanDraft::add_launch(const std::string& op, const std::string& layer, Kern
                                                   : text(join(in_names, ", "), " -> ", join(out_names, ", "));
   launch.kernel = std::move(choice.kernel);
   launch.operations = operations;
-  launch.changes_state = changes_state;
   launch.is_beside = is_beside;
   add_step({PlanStep::launch, plan_.launches.size()});
   plan_.launches.push_back(std::move(launch));
-  arguments_.push_back({std::move(inputs), std::move(outputs), scratch, std::move(choice.may_share)});
+  arguments_.push_back(
+      {std::move(inputs), std::move(outputs), std::move(changed_inputs), scratch, std::move(choice.may_share)});
 }
 
 void PlanDraft::add_message(PlanStep::Kind kind, Message message, const Place& place) {
@@ -129,8 +129,8 @@ void PlanDraft::keep_beside() {
   }
 }
 
-// Lets an output take over the memory of an input that dies in its launch, unless a concurrent
-// launch reads that input, which would have to be waited for.
+// Lets an output take over the memory of an input that dies in its launch. If the last concurrent
+// launch reads that input, too, the output has memory of its own, and does not wait.
 void PlanDraft::share_memory() {
   for (const Place& p : output_places_) {
     keep(p);
@@ -186,6 +186,8 @@ Plan PlanDraft::finish(const StateTable& state) {
   for (size_t i = 0; i < plan_.launches.size(); ++i) {
     for (const Place& p : arguments_[i].inputs) plan_.launches[i].inputs.push_back(locate(p, state));
     for (const Place& p : arguments_[i].outputs) plan_.launches[i].outputs.push_back(locate(p, state));
+    for (const size_t k : arguments_[i].changed_inputs)
+      plan_.launches[i].changed.push_back(plan_.launches[i].inputs[k]);
     plan_.launches[i].scratch = locate(arguments_[i].scratch, state);
   }
   for (size_t i = 0; i < plan_.messages.size(); ++i) plan_.messages[i].location = locate(message_places_[i], state);

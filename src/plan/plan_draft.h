@@ -28,7 +28,7 @@ class PlanDraft {
   Place add_block(size_t bytes);
 
   void add_launch(const std::string& op, const std::string& layer, KernelChoice choice, std::vector<Place> inputs,
-                  std::vector<Place> outputs, double operations, bool changes_state, bool is_beside);
+                  std::vector<Place> outputs, std::vector<size_t> changed_inputs, double operations, bool is_beside);
   // Steps that are not launches read and write before the next launch.
   void add_step(PlanStep step) {
     step.is_late = is_late_;
@@ -57,6 +57,7 @@ class PlanDraft {
  private:
   struct Arguments {
     std::vector<Place> inputs, outputs;
+    std::vector<size_t> changed_inputs;
     Place scratch;
     std::vector<std::pair<int, int>> may_share;
   };

@@ -30,6 +30,7 @@ struct FakeKernel {
   std::vector<std::string> outputs;  // names of layouts; outputs after the end of the list are plain
   size_t scratch_bytes = 0;
   std::vector<std::pair<int, int>> may_share = {};
+  std::vector<size_t> unused_inputs = {}, unused_outputs = {};
 };
 
 class FakeDevice : public Device {
@@ -64,6 +65,8 @@ class FakeDevice : public Device {
           i < fake.outputs.size() ? layout(fake.outputs[i], request.graph.type(request.node.outputs[i])) : nullptr);
     choice.scratch_bytes = fake.scratch_bytes;
     choice.may_share = fake.may_share;
+    choice.unused_inputs = fake.unused_inputs;
+    choice.unused_outputs = fake.unused_outputs;
     return choice;
   }
 

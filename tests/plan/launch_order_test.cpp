@@ -67,8 +67,7 @@ TEST(LaunchOrder, LetsLaunchesReadTheSameStateIfNeitherChangesIt) {
   for (const bool changes : {false, true}) {
     Steps steps;
     steps.add({}, {arena(0)}).beside({arena(0), weight}, {gradients(0)}).add({weight}, {arena(64)});
-    steps.plan.launches[1].changes_state = false;
-    steps.plan.launches[2].changes_state = changes;
+    if (changes) steps.plan.launches[2].changed = {weight};
     EXPECT_EQ(steps.order()[2], changes ? (std::vector<size_t>{0, 1}) : std::vector<size_t>{0});
   }
 }
@@ -91,12 +90,13 @@ TEST(LaunchOrder, PutsLaunchesBesideBehindEachOtherAndWaitsForTheLastThatMatters
   EXPECT_EQ(steps.order(), (LaunchOrder{{}, {0}, {1, 0}, {2, 0}, {0, 2}, {4}, {5, 3}}));
 }
 
-TEST(LaunchOrder, TakesStateThatIsReadForWritten) {
+TEST(LaunchOrder, TakesWhatIsChangedInPlaceForWritten) {
   Steps steps;
   steps.add({}, {arena(0)})
       .beside({arena(0)}, {gradients(0)})
       .add({gradients(0)}, {})
       .beside({gradients(0)}, {arena(512)});
+  steps.plan.launches[2].changed = {gradients(0)};
   EXPECT_EQ(steps.order()[3], (std::vector<size_t>{1, 2}));
 }
 

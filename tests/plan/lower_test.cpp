@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "plan/fake_device.h"
 #include "support/throws.h"
 
@@ -46,6 +48,76 @@ plan net: 2 launches, 0.000 GFLOP, arena 0.0 MiB
   result arena+512:64
 )");
 }
+
+// ---- memory ----
+
+// The places of the first input and output of the launch of "c".
+std::pair<Location, Location> places_of_c(const std::string& graph, std::map<std::string, FakeKernel> kernels) {
+  FakeDevice device(std::move(kernels));
+  StateTable state({}, {});
+  const Plan plan = lower(parse_graph(graph), device, state);
+  for (const Launch& launch : plan.launches)
+    if (launch.layer == "c") return {launch.inputs[0], launch.outputs[0]};
+  throw std::logic_error("there is no launch of c");
+}
+
+// Else the launch of "c" would wait for the concurrent one.
+TEST(Lower, SharesNoMemoryThatIsReadBeside) {
+  const auto graph = [](const std::string& beside) {
+    return R"(
+graph "net" {
+  %0 : f32[16] samples "x"
+  (%1 : f32[16]) = relu(%0) "a"
+  (%2 : f32[16]) = relu(%1) "b" )" +
+           beside + R"(
+  (%3 : f32[16]) = relu(%1) "c"
+  (%4 : f32[16]) = relu(%3) "d"
+  return %2, %4
+})";
+  };
+  const FakeKernel shares{.may_share = {{0, 0}}};
+  const auto [in_turn, taken] = places_of_c(graph("{beside=0}"), {{"c", shares}});
+  EXPECT_EQ(taken.offset, in_turn.offset);
+  const auto [beside, own] = places_of_c(graph("{beside=1}"), {{"c", shares}});
+  EXPECT_NE(own.offset, beside.offset);
+}
+
+TEST(Lower, GivesNoMemoryToWhatAKernelDoesNotUse) {
+  const auto [in, out] = places_of_c(R"(
+graph "net" {
+  %0 : f32[16] samples "x"
+  (%1 : f32[16]) = relu(%0) "c"
+  return
+})",
+                                     {{"c", {.unused_inputs = {0}, .unused_outputs = {0}}}});
+  EXPECT_EQ(in.segment, Segment::none);
+  EXPECT_EQ(out.segment, Segment::none);
+}
+
+// A layer changes those of its inputs that its op names, an update all.
+TEST(Lower, KnowsWhatALaunchChanges) {
+  FakeDevice device;
+  StateTable state({entry("w", {3}, 0), entry("b", {3}, 0), entry("mean", {3}, -1, true), entry("var", {3}, -1, true)},
+                   {});
+  const Plan plan = lower(parse_graph(R"(
+graph "net" {
+  %0 : f32[2, 3, 4, 4] samples "x"
+  %1 : f32[3] parameter "w"
+  %2 : f32[3] parameter "b"
+  %3 : f32[3] buffer "mean"
+  %4 : f32[3] buffer "var"
+  (%5 : f32[2, 3, 4, 4], %6 : f32[3], %7 : f32[3]) = batch_norm2d(%0, %1, %2, %3, %4, _) "bn" {eps=1e-05, momentum=0.1, relu=0}
+  return %5
+})"),
+                          device, state);
+  const Launch& launch = plan.launches.back();
+  ASSERT_EQ(launch.changed.size(), 3u);
+  EXPECT_EQ(launch.changed[0].offset, launch.inputs[3].offset);
+  EXPECT_EQ(launch.changed[1].offset, launch.inputs[4].offset);
+  EXPECT_EQ(launch.changed[2].segment, Segment::none) << "there is no counter";
+}
+
+// ---- layouts ----
 
 TEST(Lower, ReordersOnlyWhereLayoutsDisagreeAndLetsLaterReadersShareIt) {
   EXPECT_EQ(plan_text(R"(

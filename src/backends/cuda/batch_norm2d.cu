@@ -7,6 +7,7 @@
 #include "backends/cuda/early_start.cuh"
 #include "backends/cuda/grid.cuh"
 #include "core/text.h"
+#include "ops/batch_norm2d.h"
 
 namespace troika::cuda {
 namespace {
@@ -300,7 +301,12 @@ KernelChoice select_batch_norm2d(CudaDevice& device, const KernelRequest& reques
     scratch_bytes = t.pairs_bytes();
     return make_batch_norm2d<decltype(zero), pack>(device, request, t);
   });
-  if (is_merged) choice.name += request.node.attributes.flag("skips_y") ? "_merged_alone" : "_merged";
+  if (is_merged) choice.name += "_merged";
+  if (request.node.attributes.flag("skips_y")) {
+    choice.name += "_alone";
+    choice.unused_inputs = {batch_norm2d::x};
+    choice.unused_outputs = {batch_norm2d::y};
+  }
   choice.scratch_bytes = scratch_bytes;
   if (has_input(request, 6)) choice.may_share = {{0, 6}};
   return choice;
