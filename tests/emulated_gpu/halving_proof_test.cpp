@@ -1,4 +1,4 @@
-// The kernel for input gradients of convolutions that halve an image, which must prove itself.
+// The kernels for convolutions that halve an image, which must prove themselves.
 #include "hopper_faults.h"
 #include "one_step.h"
 

@@ -65,6 +65,35 @@ TEST(FuseNorms, LeavesImagesThatOthersRead) {
     EXPECT_GRAPH(fused(text), text.graph());
 }
 
+// The text with one part changed, which is there once.
+std::string with(std::string text, const std::string& part, const std::string& other) {
+  const size_t found = text.find(part);
+  EXPECT_NE(found, std::string::npos) << part;
+  return text.replace(found, part.size(), other);
+}
+
+void expect_left(const std::string& text) {
+  Graph graph = parse_graph(text);
+  fuse_norms(graph, [](const Graph&, const Node&) { return true; });
+  EXPECT_GRAPH(graph, text);
+}
+
+TEST(FuseNorms, LeavesStatisticsThatAreReadFromTheImage) {
+  expect_left(with(Text{}.graph(), "_, %4) \"bn\"", "_, _) \"bn\""));
+}
+
+TEST(FuseNorms, LeavesAConvolutionWithAReluOrABias) {
+  const std::string conv2d = "(%6, %1, _) \"conv\" {" + kWindow + "padding=[1, 1], relu=";
+  expect_left(with(Text{}.graph(), conv2d + "0", conv2d + "1"));
+  const std::string bias = "  %13 : f32[3] parameter \"conv.bias\"\n  (%6";
+  expect_left(with(with(Text{}.graph(), "  (%6", bias), "(%6, %1, _)", "(%6, %1, %13)"));
+}
+
+TEST(FuseNorms, LeavesAMaskForTheGradientOfTheRelu) {
+  std::string text = with(Text{}.graph(), "%8 : f32[5]) = batch_norm2d", "%8 : f32[5], %13 : u8[20]) = batch_norm2d");
+  expect_left(with(text, "momentum=0.1, relu=1", "mask=1, momentum=0.1, relu=1"));
+}
+
 TEST(FuseNorms, LeavesABatchNormWithoutAReluOrWithAResidual) {
   for (const Text& text : {Text{.relu = "0"}, Text{.residual = "%0"}}) EXPECT_GRAPH(fused(text), text.graph());
 }

@@ -175,7 +175,7 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
   constexpr size_t kAddend = 9;
   const size_t sums_place = has_addend ? kAddend + 1 : kAddend;
   std::optional<GradientSums> sums;
-  // If y was never stored, it is computed from x for a pass of its own.
+  // If y was never stored, a pass computes y from x before the sums.
   const bool lacks_y = has_sums && !has_input(request, input_gradient::norm_y);
   const NormalizeRelu normalize = lacks_y ? normalize_relu(device, dx) : NormalizeRelu();
   const int64_t addend_stride = addend_stride_of(node);

@@ -40,8 +40,9 @@ struct PooledPlaces {
   int64_t first;
   int apart = 1;
 
-  // Window `window` of all images, which is in image `image`, if that is stored plain.
+  // window: of all images.
   static __device__ PooledPlaces of(int window, int channels) { return {int64_t{window} * channels}; }
+  // The same if images are stored plain. The window is in image `image`.
   static __device__ PooledPlaces plain(int window, int image, int windows_of_image, int channels) {
     return {window + int64_t{image} * windows_of_image * (channels - 1), windows_of_image};
   }

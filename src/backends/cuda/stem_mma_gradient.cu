@@ -23,7 +23,8 @@ namespace troika::cuda {
 namespace {
 
 // Loads numbers of neighbouring channels, of which `left` exist: 16 bits of a pixel, or masks of a
-// window. Others are zeros. A word has two, or four. Not `is_wide`: the next one is `apart`.
+// window. Others are zeros. A word has two, or four. Unless `is_wide`, channels are `apart`
+// elements from each other.
 template <int kWords, typename Unit>
 __device__ inline void load_channels(uint32_t (&v)[kWords], const Unit* from, int left, bool is_wide, int apart = 1) {
   constexpr int kUnits = sizeof(uint32_t) / sizeof(Unit);  // of a word

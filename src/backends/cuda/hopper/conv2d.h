@@ -1,7 +1,7 @@
 // Convolutions on Hopper, in bf16 with sums in f32: filters of 3x3 with stride 1, padding 1 and as
-// many channels out as in, filters of 1x1, and the input gradient of some filters of 3x3 and stride
-// 2. Host functions that launch kernels on a stream; every output element is written, and equal
-// inputs make equal bits.
+// many channels out as in, filters of 1x1, and some of 3x3 with stride 2, without their weight
+// gradient. Host functions that launch kernels on a stream; every output element is written, and
+// equal inputs make equal bits.
 #pragma once
 
 #include <cuda_runtime_api.h>

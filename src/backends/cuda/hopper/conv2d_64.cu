@@ -159,8 +159,7 @@ __global__ void __launch_bounds__(kThreads, 1)
       NormalizedInput norm;
       norm.load(table);
       constexpr int kStep = kGroup / NormalizedInput::kChunks;
-      norm.apply<T::kSize, T::kPitch, T::kLoaded, kStep>(stages + s * T::kStageBytes, thread % kGroup, h - 1, 0,
-                                                         (T::kLoaded + kStep - 1) / kStep);
+      norm.apply<T::kSize, T::kPitch, T::kLoaded, kStep>(stages + s * T::kStageBytes, thread % kGroup, h - 1);
       publish_stores();
       sync_threads(kOwn + g, kGroup);
     }

@@ -134,23 +134,23 @@ __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll
   for (int j = 0; j < kNumbers; ++j) d[j] = 0;
   NormalizedInput norm;
-  constexpr int kStep = kMultiplying / NormalizedInput::kChunks, kPasses = (T::kLoadedX + kStep - 1) / kStep;
-  // Normalises this thread's pixels of x of a tile, in passes [begin, end). Before the first waits
-  // for the tile, after the last hands it on.
-  const auto normalize = [&](int i, int begin, int end) {
+  constexpr int kStep = kMultiplying / NormalizedInput::kChunks;
+  // Waits for a tile, and normalises this thread's pixels of x.
+  const auto normalize = [&](int i) {
     const int s = i % T::kStages, h = (first + i * step) % T::kTilesEach * T::kRows;
-    if (begin == 0) wait(full + 8 * s, i / T::kStages % 2);
-    norm.apply<T::kSize, T::kPitch, T::kLoadedX, kStep>(stages + s * T::kStageBytes + T::kDyBytes, thread, h - 1, begin,
-                                                        end);
-    if (end < kPasses) return;
+    wait(full + 8 * s, i / T::kStages % 2);
+    norm.apply<T::kSize, T::kPitch, T::kLoadedX, kStep>(stages + s * T::kStageBytes + T::kDyBytes, thread, h - 1);
     publish_stores();
     __syncwarp();
     if (lane == 0) arrive(ready + 8 * s);
   };
   if constexpr (kNormalizes) {
     norm.load(table);
-    normalize(0, 0, kPasses);
+    normalize(0);
   }
+  // The next tile is normalised while this one is multiplied. With two stages, this one's must be
+  // free before, so that the copy of the tile after next does not wait.
+  constexpr bool kWaitsForTile = kNormalizes && T::kStages == 2;
   for (int i = 0; i < count; ++i) {
     const int s = i % T::kStages;
     const uint32_t stage = stages + s * T::kStageBytes;
@@ -161,16 +161,19 @@ __global__ void __launch_bounds__(kThreads, 1)
     wgmma_transposed(Columns<kColumns>(), d, dy_pixels, x_pixels);
     end_products();
     wait_for_products<1>();  // the tile before is done: its stage is handed back early
-    if (lane == 0 && i > 0) arrive(empty + 8 * ((i - 1) % T::kStages));
+    if (lane == 0 && i > 0 && !kWaitsForTile) arrive(empty + 8 * ((i - 1) % T::kStages));
 #pragma unroll
     for (int k = 1; k < T::kDyPixels / kDepth; ++k) {
       const uint64_t moved = moved_by(k * kDepth * kRowBytes);
       wgmma_transposed(Columns<kColumns>(), d, dy_pixels + moved, x_pixels + moved);
     }
     end_products();
-    // While this tile is multiplied, the next is normalised.
+    if constexpr (kWaitsForTile) {
+      wait_for_products<0>();
+      if (lane == 0) arrive(empty + 8 * s);
+    }
     if constexpr (kNormalizes)
-      if (i + 1 < count) normalize(i + 1, 0, kPasses);
+      if (i + 1 < count) normalize(i + 1);
   }
   wait_for_products<0>();
   float4* const own = partials + int64_t{blockIdx.x} * kPartial + thread;

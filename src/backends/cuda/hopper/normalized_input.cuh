@@ -31,7 +31,7 @@ class NormalizedInput {
     store(1, weight.x * inv_std.x, weight.y * inv_std.y, weight.z * inv_std.z, weight.w * inv_std.w);
     store(2, bias.x, bias.y, bias.z, bias.w);
   }
-  // Loads this thread's factors. Registers that are short are free again after apply().
+  // Loads this thread's factors. conv2d_64.cu does so for each tile: registers are short there.
   __device__ void load(uint32_t table) {
     load(mean_, table);
     load(scale_, table + kTileChannels * sizeof(float));
@@ -40,11 +40,11 @@ class NormalizedInput {
 
   // Normalises the pixels from `pixels` on: kLoaded of them, in rows of kPitch. Each row begins
   // left of an image of kSize. The first is row `first_row`, which may be above the image. Padding
-  // stays zero. A thread's pixels are kStep apart: takes those from `begin` to before `end`.
+  // stays zero. A thread's pixels are kStep apart.
   template <int kSize, int kPitch, int kLoaded, int kStep>
-  __device__ void apply(uint32_t pixels, int thread, int first_row, int begin, int end) const {
+  __device__ void apply(uint32_t pixels, int thread, int first_row) const {
 #pragma unroll 4
-    for (int pass = begin; pass < end; ++pass) {
+    for (int pass = 0; pass < (kLoaded + kStep - 1) / kStep; ++pass) {
       const int pixel = thread / kChunks + pass * kStep, row = first_row + pixel / kPitch;
       if (pixel >= kLoaded || pixel % kPitch == 0 || row < 0 || row >= kSize) continue;
       const uint32_t place = pixels + pixel * kRowBytes + (own_chunk() ^ pixel % 8) * 16;

@@ -218,8 +218,8 @@ __device__ inline void store_results(const R& results, uint32_t row, const ReluO
 // One or two warpgroups, whose threads have numbers `g` of 0 and 1, have summed `count` columns of
 // the same 64 channels. Writes a part of a row of sums: 64 numbers to `to`, and 64 more `channels`
 // numbers further on. With Rider::moments they are means and sums of squared differences from the
-// means; with a rider that needs x sums and sums of products. `shared` has room for 256 numbers;
-// `barrier` is a number of a barrier of threads.
+// means; with a rider that needs x sums and sums of products. `shared` has room for 128 numbers per
+// group; `barrier` is a number of a barrier of threads.
 template <Rider kRider, int kGroups = 2>
 __device__ inline void write_sums(Sums sums, int g, float* shared, int barrier, float count, float* to, int channels) {
 #pragma unroll
