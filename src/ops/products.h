@@ -53,7 +53,7 @@ enum Input : size_t {
   dy,
   kInputs,
   pool_mask = kInputs,    // if `pool`
-  norm_weight = kInputs,  // this and the next, or none: as those of conv2d
+  norm_weight = kInputs,  // four of a batch_norm2d as in product::Input, or none
   norm_bias,
   norm_mean,
   norm_inv_std,

@@ -457,7 +457,7 @@ PAGES = {
             CALL(troika_model_create(context, "mlp", NULL, &other_model, &error));"""),
     ],
     "docs/first-program.md": [same_as(readme, language) for language, readme in PROGRAMS.items()],
-    "docs/gpu.md": [known(), known(), known(), known(), known(), known(), known()],  # need a GPU
+    "docs/gpu.md": [known(), known(), known(), known(), known(), known(), known(), known()],  # need a GPU
     "docs/install.md": [
         known(),
         known("docs/setup.sh", "tests/run"),
@@ -486,7 +486,7 @@ PAGES = {
         fragment(ZOO + DEVICES + TRAINER),
         shell(("--batch 8192 --epochs 20", "--batch 64 --data images --epochs 2"), ("--warmup 16", "--warmup 1 --progress off")),
     ],
-    "docs/performance.md": [known()] * 6,  # measurements, which take minutes
+    "docs/performance.md": [known()] * 7,  # measurements, which take minutes
     "docs/planning.md": [
         shell(), shell(),
         fragment(ZOO + DEVICES + TRAINER),
