@@ -20,13 +20,10 @@ struct Difference {
   double norm = 0, expected_norm = 0;        // 2-norms of the difference, and of what is expected
   double largest = 0, expected_largest = 0;  // absolute values
 
-  double relative() const { return norm / expected_norm; }
-  // Whether both results are those of one computation, rounded to bf16 or more exact: the norm is
-  // within a unit of the last place of bf16, and each element within two of the largest.
-  bool is_rounding() const {
-    constexpr double kUnit = 1.0 / 256;
-    return norm <= kUnit * expected_norm && largest <= 4 * kUnit * expected_largest;
-  }
+  double relative() const { return norm > 0 ? norm / expected_norm : 0; }
+  // Whether both results are those of one computation, rounded: the norm is within `unit`, and each
+  // element within four of the largest.
+  bool is_rounding(double unit) const { return norm <= unit * expected_norm && largest <= 4 * unit * expected_largest; }
 };
 
 // Tensors may be of bytes. Waits for the stream. Numbers that are not finite count as infinitely

@@ -133,8 +133,8 @@ class Bench {
         proof.fault = output.compare(read(first[i], type), read(expected[i], type));
       } else {
         const Difference d = compared(first[i], expected[i]);
-        proof.error = d.relative();
-        if (!d.is_rounding()) proof.fault = text("its result differs by ", proof.error, " of the norm");
+        proof.error = std::max(proof.error, d.relative());
+        if (!d.is_rounding(output.unit)) proof.fault = text("its result differs by ", proof.error, " of the norm");
       }
       if (proof.fault.empty() && compared(second[i], first[i]).largest > 0)
         proof.fault = "its second result differs from the first";
@@ -150,7 +150,7 @@ class Bench {
                        [&](const Output& output) { return output.place == place; });
   }
 
-  // Returns copies of the outputs that `work` writes over poison.
+  // Returns copies of the outputs that `work` writes over poison. Scratch has no results of others.
   template <typename Work>
   std::vector<Buffer> results_of(Work& work) {
     constexpr int kPoison = 0xff;  // NaN in each type
@@ -158,6 +158,7 @@ class Bench {
     for (const Output& output : problem_.outputs)
       check_launch(
           cudaMemsetAsync(tensors_[output.place].get(), kPoison, problem_.tensors[output.place].bytes(), stream));
+    if (scratch_bytes_) check_launch(cudaMemsetAsync(scratch_.get(), kPoison, scratch_bytes_, stream));
     work();
     std::vector<Buffer> results;
     for (const Output& output : problem_.outputs) {

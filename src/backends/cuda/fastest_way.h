@@ -42,6 +42,7 @@ struct Output {
   // Returns how the result differs from the expected one; empty: only by rounding. Both are of f32,
   // or of bytes, as numbers. None: the norms of difference.h decide.
   std::function<std::string(const std::vector<float>& found, const std::vector<float>& expected)> compare = {};
+  double unit = 1.0 / 256;  // of the norms: one of the last place of bf16
 };
 
 struct Problem {
