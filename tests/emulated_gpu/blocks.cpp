@@ -350,6 +350,11 @@ bool loses_block(const char* name) {
   return !faulty_kernel.empty() && std::string_view(name).starts_with(faulty_kernel);
 }
 
+bool loses_block_with(const char* parameters) {
+  const std::lock_guard lock(faulty_mutex);
+  return !faulty_kernel.empty() && std::string_view(parameters).find(faulty_kernel) != std::string_view::npos;
+}
+
 void launch_threads(const void* function, dim3 grid, dim3 threads, size_t shared_bytes, cudaStream_t stream,
                     std::function<void()> thread) {
   enqueue_grid(function, grid, threads, shared_bytes, kMostStaticAndDynamicShared, false, stream, std::move(thread));

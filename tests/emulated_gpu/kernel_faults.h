@@ -6,7 +6,9 @@
 
 namespace emulated_gpu {
 
-// From now on, launches of the kernels whose names begin so lose their first block. Empty: none do.
+// From now on, launches of the kernels whose names begin so lose their first block. Those with more
+// than 48 KiB of shared memory have no names, and lose it if the type of a parameter is named so.
+// Empty: none do.
 void lose_blocks_of(const std::string& kernel);
 
 // The version of the code that cudaFuncGetAttributes() reports of each kernel from now on, such as

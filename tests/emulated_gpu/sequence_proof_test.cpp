@@ -1,4 +1,5 @@
 // Kernels for all steps of lstm and gru, which must prove themselves.
+#include "kernel_faults.h"
 #include "one_step.h"
 
 namespace troika::test {
@@ -22,7 +23,9 @@ Recipe net(bool is_lstm) {
   return {.build = build,
           .image = {kSteps, kFeatures},
           .labels = {1, 3, 0},
-          .gradients = {{"rnn.weight_ih_l0", rows * kFeatures}, {"rnn.weight_hh_l0", rows * kHidden}, {"rnn.bias_ih_l0", rows}},
+          .gradients = {{"rnn.weight_ih_l0", rows * kFeatures},
+                        {"rnn.weight_hh_l0", rows * kHidden},
+                        {"rnn.bias_ih_l0", rows}},
           .buffers = {}};
 }
 
@@ -32,6 +35,20 @@ TEST(SequenceProof, is_made_by_right_kernels) {
   for (const bool is_lstm : {true, false}) {
     const Trained trained = expect_right_kernels(net(is_lstm), {{"sequence1", 4}}, TROIKA_PRECISION_F32);
     EXPECT_GT(trained.launches_of("cuda:own:sequence1"), 3u) << trained.plan;
+  }
+}
+
+// Forward two nodes, and backward two: with a gradient of the last state, and without.
+TEST(SequenceProof, is_not_made_by_wrong_ones) {
+  for (const bool is_lstm : {true, false}) {
+    const Trained right = train(net(is_lstm), {kCpu}, "", TROIKA_PRECISION_F32);
+    emulated_gpu::lose_blocks_of("RecurrentSequence");
+    const Trained wrong = train(net(is_lstm), {kGpu}, "", TROIKA_PRECISION_F32);
+    emulated_gpu::lose_blocks_of("");
+    expect_same(net(is_lstm), wrong, right);
+    EXPECT_EQ(wrong.warnings.size(), 4u);
+    for (const std::string& line : wrong.warnings)
+      EXPECT_NE(line.find("the kernel sequence1 is not used: its result differs by "), std::string::npos) << line;
   }
 }
 
