@@ -303,6 +303,7 @@ KernelChoice select_batch_norm2d(CudaDevice& device, const KernelRequest& reques
   });
   if (is_merged) choice.name += "_merged";
   if (request.node.attributes.flag("skips_y")) {
+    if (!is_merged) throw Error(Status::internal, "a batch_norm2d that skips y needs moments");
     choice.name += "_alone";
     choice.unused_inputs = {batch_norm2d::x};
     choice.unused_outputs = {batch_norm2d::y};

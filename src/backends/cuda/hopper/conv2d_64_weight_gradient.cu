@@ -148,8 +148,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     norm.load(table);
     normalize(0);
   }
-  // The next tile is normalised while this one is multiplied. With two stages, this one's must be
-  // free before, so that the copy of the tile after next does not wait.
+  // The next tile is normalised while this one is multiplied. With two stages it waits: this one's
+  // stage must be free first, so that the copy of the tile after next goes on meanwhile.
   constexpr bool kWaitsForTile = kNormalizes && T::kStages == 2;
   for (int i = 0; i < count; ++i) {
     const int s = i % T::kStages;
