@@ -28,13 +28,14 @@ inline void store(float v, float& to) { to = v; }
 inline void store(float v, Bf16& to) { to.bits = bf16_of_float(v); }
 inline void store(float v, F16& to) { to.bits = f16_of_float(v); }
 
-// 0 if y <= 0, else dy. For f32 compilers make vectors only of this form; for other types they need
-// a branch.
+// 0 if y <= 0, else dy; NaN lets dy pass. In 16 bits y is compared as its bits: from a comparison of
+// floats compilers make a branch, which is mispredicted for half of the numbers.
+inline float masked(float dy, float y) { return y <= 0 ? 0.0f : dy; }
 template <typename T>
-float masked(T dy, T y) {
-  if constexpr (std::is_same_v<T, float>) return y <= 0 ? 0.0f : dy;
-  const uint32_t kept = static_cast<uint32_t>(to_float(y) <= 0) - 1;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(to_float(dy)) & kept);
+T masked(T dy, T y) {
+  constexpr uint16_t kNegativeInfinity = std::is_same_v<T, Bf16> ? 0xff80 : 0xfc00;
+  const bool is_positive = static_cast<uint16_t>(y.bits - 1)<0x7fff, is_negative_nan = y.bits> kNegativeInfinity;
+  return {static_cast<uint16_t>(dy.bits & -static_cast<int>(is_positive | is_negative_nan))};
 }
 
 template <typename Body>
@@ -54,6 +55,7 @@ template <typename Visit>
 [[gnu::always_inline]] inline void for_each(const Rows& r, Visit visit) {
   int64_t i = 0;
   for (int64_t row = 0; row < r.count; ++row, i += r.stride) {
+#pragma GCC ivdep     // results may take the place of operands, number by number
 #pragma GCC unroll 1  // written out whole it would not become vectors
     for (int64_t l = 0; l < kLanes; ++l) visit(i + l, l);
   }
@@ -116,14 +118,14 @@ TROIKA_VECTORIZE void gradient_sums(const T* x, const T* y, const T* dy, T* dz, 
     });
   else if (!dz)
     for_each(r, [&](int64_t i, int64_t l) {
-      const float d = masked(dy[i], y[i]);
+      const float d = to_float(masked(dy[i], y[i]));
       s[l] += d;
       p[l] += d * (to_float(x[i]) - c[l]);
     });
   else
     for_each(r, [&](int64_t i, int64_t l) {
-      const float d = masked(dy[i], y[i]);
-      store(d, dz[i]);
+      dz[i] = masked(dy[i], y[i]);
+      const float d = to_float(dz[i]);
       s[l] += d;
       p[l] += d * (to_float(x[i]) - c[l]);
     });
@@ -144,7 +146,7 @@ TROIKA_VECTORIZE void apply_gradient(const T* x, const T* y, const T* dy, T* dx,
   for (int64_t l = 0; l < kLanes; ++l) mu[l] = mean[l], fa[l] = a[l], fb[l] = b[l], fc[l] = c[l];
   if (y)
     for_each(r, [&](int64_t i, int64_t l) {
-      const float d = masked(dy[i], y[i]);
+      const float d = to_float(masked(dy[i], y[i]));
       store(fa[l] * d + fb[l] * (to_float(x[i]) - mu[l]) + fc[l], dx[i]);
     });
   else
