@@ -2,6 +2,9 @@
 // the pixels that it has loaded, and so does that of its weight gradient. So the normalised image
 // is never stored. Its readers read batch_norm2d's input, which is as large, and no pass reads one
 // image and writes the other.
+//
+// With recompute, the normalised image is what is kept, and batch_norm2d's gradient reads it, too.
+// Then such a layer stays as it is.
 #include "ops/batch_norm2d.h"
 #include "ops/products.h"
 #include "passes/links.h"

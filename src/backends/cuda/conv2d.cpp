@@ -172,23 +172,16 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
   const Node& node = request.node;
   const bool has_sums = node.outputs.size() > 1, has_addend = has_input(request, input_gradient::addend);
   const PooledWays pooled(dtype, v, node, 3);
-  constexpr size_t kAddend = 9;
+  constexpr size_t kX = 3, kY = 4, kNorm = 5, kAddend = 9;
   const size_t sums_place = has_addend ? kAddend + 1 : kAddend;
   std::optional<GradientSums> sums;
-  // If y was never stored, a pass computes y from x before the sums.
-  const bool lacks_y = has_sums && !has_input(request, input_gradient::norm_y);
-  const NormalizeRelu normalize = lacks_y ? normalize_relu(device, dx) : NormalizeRelu();
   const int64_t addend_stride = addend_stride_of(node);
   if (has_sums) sums.emplace(device, node, dx, output_type(request, 1).shape[0], has_addend);
   const size_t border_bytes = leaves_border(v) ? dx.bytes() : 0;
-  const size_t own_bytes = sums ? (sums->scratch_bytes() + 15) / 16 * 16 : 0;
   const auto add_sums = [=](void* const* t, cudaStream_t stream) {
-    const auto floats = [&](size_t i) { return static_cast<const float*>(t[i]); };
-    void* const image = lacks_y ? static_cast<std::byte*>(t[sums_place + 1]) + own_bytes : nullptr;
-    if (lacks_y) normalize(t[3], floats(7), floats(8), floats(5), floats(6), image, stream);
     if (sums)
-      sums->launch({.x = t[3],
-                    .y = lacks_y ? image : t[4],
+      sums->launch({.x = t[kX],
+                    .y = t[kY],
                     .dy = t[2],
                     .more = has_addend ? t[kAddend] : nullptr,
                     .dz = t[2],
@@ -199,23 +192,29 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
     direct_conv2d_input_gradient(dtype, v, t[0], t[1], t[2], stream);
     add_sums(t, stream);
   };
-  const size_t sums_bytes = own_bytes + (lacks_y ? dx.bytes() : 0);
+  const size_t sums_bytes = sums ? sums->scratch_bytes() : 0;
+  // The sums need y, which may never have been stored.
+  const bool lacks_y = has_sums && !has_input(request, input_gradient::norm_y);
+  const auto with_y = [&](Way way) {
+    if (lacks_y) way.stand_in = normalized_image(device, dx, kX, kNorm, kY);
+    return way;
+  };
   std::vector<Way> ways;
   if (has_graph(v)) {
     Way plain{.name = "", .describe = input_gradient_graph(v, dtype), .scratch_bytes = sums_bytes};
     if (has_sums) plain.launch = add_sums;
-    ways.push_back(pooled.backward(plain));
+    ways.push_back(with_y(pooled.backward(plain)));
   }
   const std::vector<Way> on_hopper =
       pooled ? std::vector<Way>()
              : hopper::conv2d_input_gradient_ways(device, dtype, v, has_sums, has_addend, addend_stride);
   const bool may_be_small = on_hopper.empty() && !has_sums && allows_tensor_cores(request, dtype);
   append(ways, may_be_small ? small_input_gradient_ways(device, dtype, v, pooled) : on_hopper);
-  ways.push_back(pooled.backward({.name = "direct",
-                                  .describe = {},
-                                  .launch = direct,
-                                  .scratch_bytes = sums_bytes,
-                                  .is_last_resort = is_last_resort(v)}));
+  ways.push_back(with_y(pooled.backward({.name = "direct",
+                                         .describe = {},
+                                         .launch = direct,
+                                         .scratch_bytes = sums_bytes,
+                                         .is_last_resort = is_last_resort(v)})));
 
   Problem problem = problem_of(device, request, v, dtype);
   if (has_sums) problem.text += has_addend ? ", added, sums" : ", sums";
@@ -224,7 +223,7 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
   pooled.add_to(problem);
   std::vector<ValueId> values = {node.inputs[0], node.inputs[1], node.outputs[0]};
   values.insert(values.end(), node.inputs.begin() + input_gradient::kInputs, node.inputs.end());
-  if (lacks_y) values[input_gradient::norm_y + 1] = node.inputs[input_gradient::norm_x];  // its place stays
+  if (lacks_y) values[kY] = node.inputs[input_gradient::norm_x];  // of the same type
   if (has_sums) values.push_back(node.outputs[1]);
   problem.tensors = types_of(request, values);
   if (has_sums) {
@@ -234,10 +233,10 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
          }});
     // Small means and biases: the ReLU cuts a part of each channel. A mask may be anything.
     if (!has_addend)
-      problem.prepare = [normalize = normalize_relu(device, dx), channels = v.c](void* const* t, cudaStream_t stream) {
-        const auto floats = [&](size_t i) { return static_cast<const float*>(t[i]); };
-        for (size_t i : {size_t{6}, size_t{7}}) fill_with_noise({DType::f32, {channels}}, t[i], i, stream, 1.0f / 256);
-        normalize(t[3], floats(7), floats(8), floats(5), floats(6), t[4], stream);
+      problem.prepare = [y = normalized_image(device, dx, kX, kNorm, kY), channels = v.c](void* const* t,
+                                                                                          cudaStream_t stream) {
+        for (size_t i : {kNorm + 1, kNorm + 2}) fill_with_noise({DType::f32, {channels}}, t[i], i, stream, 1.0f / 256);
+        y.before(t, t[kY], stream);
       };
   }
   KernelChoice choice =

@@ -228,8 +228,9 @@ bool FastestWay::is_large() const { return plan_ && plan_->workspace_bytes() > k
 FastestWay::FastestWay(CudaDevice& device, const Problem& problem, std::vector<Way> ways) {
   leave_out_unproven(device, ways);
   if (device.is_plan_only()) {
-    if (!ways.empty())
-      way_ = {.name = ways[0].name, .describe = {}, .scratch_bytes = ways[0].scratch_bytes, .maker = ways[0].maker};
+    if (!ways.empty()) way_ = ways[0];
+    way_.describe = {};
+    way_.launch = {};
     return;
   }
   if (has_no_choice(ways)) {

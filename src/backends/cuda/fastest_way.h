@@ -58,7 +58,8 @@ class FastestWay {
  public:
   // Takes the way that device.plans() remembers, else measures the ways now, on memory of its own.
   // A single way without a graph is taken as it is, before last resorts. UNSUPPORTED if no way is
-  // possible. On a device for planning only, nothing is measured, and nothing can run.
+  // possible. On a device for planning only, nothing is measured, and nothing can run: the first
+  // way is named, and has its scratch.
   FastestWay(CudaDevice& device, const Problem& problem, std::vector<Way> ways);
 
   // Returns what device.plans() remembers for the problem: the name of a way without a graph, an

@@ -46,21 +46,7 @@ struct Gru {
   void run_at_once(const Arguments& a, cudaStream_t stream) const {
     float* const of_input = scratch_at(a, input_sums);
     products.of_input(a, of_input, stream);
-    gru_sequence({.n = s.batch,
-                  .t = s.steps,
-                  .hidden = s.hidden,
-                  .of_input = of_input,
-                  .weight_hh = a.in<float>(recurrent::weight_hh),
-                  .bias_ih = a.in<float>(recurrent::bias_ih),
-                  .bias_hh = a.in<float>(recurrent::bias_hh),
-                  .first_h = a.in<float>(recurrent::first_states),
-                  .first_c = nullptr,
-                  .gates = a.out<float>(recurrent::gates(kGruStates)),
-                  .c = nullptr,
-                  .y = a.out<float>(recurrent::y),
-                  .last_c = nullptr,
-                  .last_h = a.out<float>(recurrent::last_states)},
-                 multiprocessors, stream);
+    gru_sequence(sequence_of(s, a, kGruStates, of_input), multiprocessors, stream);
   }
 };
 
@@ -105,27 +91,10 @@ struct GruGradient {
   }
 
   void run_at_once(const Arguments& a, cudaStream_t stream) const {
-    const RecurrentGradients& made = products.made;
     float *const of_input = scratch_at(a, dinput), *const of_state = scratch_at(a, dstate);
-    const float* const y = a.in<float>(recurrent_gradient::y(kGruStates));
-    gru_sequence_gradient({.n = s.batch,
-                           .t = s.steps,
-                           .hidden = s.hidden,
-                           .weight_hh = a.in<float>(recurrent_gradient::weight_hh),
-                           .gates = a.in<float>(recurrent_gradient::gates(kGruStates)),
-                           .c = nullptr,
-                           .y = y,
-                           .first_h = a.in<float>(recurrent_gradient::first_states),
-                           .first_c = nullptr,
-                           .dy = a.in<float>(recurrent_gradient::dy(kGruStates)),
-                           .dlast_h = a.in<float>(recurrent_gradient::dlast_states(kGruStates)),
-                           .dlast_c = nullptr,
-                           .dinput = of_input,
-                           .dstate = of_state,
-                           .dfirst_h = made.state ? a.out<float>(made.states_at) : nullptr,
-                           .dfirst_c = nullptr},
-                          multiprocessors, stream);
-    products.of_sequence(a, y, of_input, of_state, stream);
+    gru_sequence_gradient(sequence_gradient_of(s, products.made, a, kGruStates, of_input, of_state), multiprocessors,
+                          stream);
+    products.of_sequence(a, a.in<float>(recurrent_gradient::y(kGruStates)), of_input, of_state, stream);
   }
 };
 

@@ -47,21 +47,7 @@ struct Lstm {
   void run_at_once(const Arguments& a, cudaStream_t stream) const {
     float* const gates = a.out<float>(recurrent::gates(kLstmStates));
     products.of_input(a, gates, stream);
-    lstm_sequence({.n = s.batch,
-                   .t = s.steps,
-                   .hidden = s.hidden,
-                   .of_input = gates,
-                   .weight_hh = a.in<float>(recurrent::weight_hh),
-                   .bias_ih = a.in<float>(recurrent::bias_ih),
-                   .bias_hh = a.in<float>(recurrent::bias_hh),
-                   .first_h = a.in<float>(recurrent::first_states),
-                   .first_c = a.in<float>(recurrent::first_states + 1),
-                   .gates = gates,
-                   .c = a.out<float>(recurrent::every_c(kLstmStates)),
-                   .y = a.out<float>(recurrent::y),
-                   .last_c = a.out<float>(recurrent::last_states + 1),
-                   .last_h = a.out<float>(recurrent::last_states)},
-                  multiprocessors, stream);
+    lstm_sequence(sequence_of(s, a, kLstmStates, gates), multiprocessors, stream);
   }
 };
 
@@ -107,27 +93,10 @@ struct LstmGradient {
   }
 
   void run_at_once(const Arguments& a, cudaStream_t stream) const {
-    const RecurrentGradients& made = products.made;
     float* const of_sums = scratch_at(a, dsums);
-    const float* const y = a.in<float>(recurrent_gradient::y(kLstmStates));
-    lstm_sequence_gradient({.n = s.batch,
-                            .t = s.steps,
-                            .hidden = s.hidden,
-                            .weight_hh = a.in<float>(recurrent_gradient::weight_hh),
-                            .gates = a.in<float>(recurrent_gradient::gates(kLstmStates)),
-                            .c = a.in<float>(recurrent_gradient::every_c(kLstmStates)),
-                            .y = y,
-                            .first_h = a.in<float>(recurrent_gradient::first_states),
-                            .first_c = a.in<float>(recurrent_gradient::first_states + 1),
-                            .dy = a.in<float>(recurrent_gradient::dy(kLstmStates)),
-                            .dlast_h = a.in<float>(recurrent_gradient::dlast_states(kLstmStates)),
-                            .dlast_c = a.in<float>(recurrent_gradient::dlast_states(kLstmStates) + 1),
-                            .dinput = of_sums,
-                            .dstate = nullptr,
-                            .dfirst_h = made.state ? a.out<float>(made.states_at) : nullptr,
-                            .dfirst_c = made.state ? a.out<float>(made.states_at + 1) : nullptr},
-                           multiprocessors, stream);
-    products.of_sequence(a, y, of_sums, of_sums, stream);
+    lstm_sequence_gradient(sequence_gradient_of(s, products.made, a, kLstmStates, of_sums, nullptr), multiprocessors,
+                           stream);
+    products.of_sequence(a, a.in<float>(recurrent_gradient::y(kLstmStates)), of_sums, of_sums, stream);
   }
 };
 

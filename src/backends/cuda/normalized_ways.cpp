@@ -3,30 +3,35 @@
 
 #include <algorithm>
 
-#include "backends/cuda/difference.h"
+#include "backends/cuda/batch_norm2d_passes.h"
 
 namespace troika::cuda {
 
+StandIn normalized_image(const CudaDevice& device, const TensorType& x, size_t x_place, size_t norm_place,
+                         size_t place) {
+  const auto make = [=, normalize = normalize_relu(device, x)](void* const* t, void* image, cudaStream_t stream) {
+    const auto floats = [&](size_t i) { return static_cast<const float*>(t[norm_place + i]); };
+    normalize(t[x_place], floats(2), floats(3), floats(0), floats(1), image, stream);
+  };
+  return {.place = place, .bytes = x.bytes(), .before = make};
+}
+
 NormalizedWays::NormalizedWays(const CudaDevice& device, const KernelRequest& request, size_t place) : place_(place) {
   if (!request.node.attributes.flag("normalizes")) return;
-  image_ = input_type(request, 0);
-  normalize_ = normalize_relu(device, image_);
+  const TensorType& x = input_type(request, 0);
+  image_ = normalized_image(device, x, 0, place, 0);
+  channels_ = x.shape[1];
 }
 
 Way NormalizedWays::whole(Way way) const {
-  if (!*this) return way;
-  const auto normalize = [ways = *this](void* const* t, void* image, cudaStream_t stream) {
-    const auto floats = [&](size_t i) { return static_cast<const float*>(t[ways.place_ + i]); };
-    ways.normalize_(t[0], floats(2), floats(3), floats(0), floats(1), image, stream);
-  };
-  way.stand_in = {.place = 0, .bytes = image_.bytes(), .before = normalize};
+  if (image_) way.stand_in = image_;
   return way;
 }
 
 void NormalizedWays::add_to(Problem& problem) const {
   if (!*this) return;
   problem.text += ", normalizes";
-  problem.tensors.insert(problem.tensors.end(), kCount, {DType::f32, {image_.shape[1]}});
+  problem.tensors.insert(problem.tensors.end(), kCount, {DType::f32, {channels_}});
 }
 
 void NormalizedWays::copy(const Arguments& arguments, void** tensors) const {

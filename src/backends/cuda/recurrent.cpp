@@ -74,6 +74,45 @@ void RecurrentGradientProducts::of_sequence(const Arguments& a, const float* y, 
     sum_rows(DType::f32, dstate, dbias_hh, s_.batch * s_.steps, s_.rows, scratch_at(a, sums_), stream);
 }
 
+RecurrentSequence sequence_of(const RecurrentSizes& s, const Arguments& a, size_t states, const float* of_input) {
+  const bool has_c = states > 1;
+  return {.n = s.batch,
+          .t = s.steps,
+          .hidden = s.hidden,
+          .of_input = of_input,
+          .weight_hh = a.in<float>(recurrent::weight_hh),
+          .bias_ih = a.in<float>(recurrent::bias_ih),
+          .bias_hh = a.in<float>(recurrent::bias_hh),
+          .first_h = a.in<float>(recurrent::first_states),
+          .first_c = has_c ? a.in<float>(recurrent::first_states + 1) : nullptr,
+          .gates = a.out<float>(recurrent::gates(states)),
+          .c = has_c ? a.out<float>(recurrent::every_c(states)) : nullptr,
+          .y = a.out<float>(recurrent::y),
+          .last_c = has_c ? a.out<float>(recurrent::last_states + 1) : nullptr,
+          .last_h = a.out<float>(recurrent::last_states)};
+}
+
+RecurrentSequenceGradient sequence_gradient_of(const RecurrentSizes& s, const RecurrentGradients& made,
+                                               const Arguments& a, size_t states, float* dinput, float* dstate) {
+  const bool has_c = states > 1;
+  return {.n = s.batch,
+          .t = s.steps,
+          .hidden = s.hidden,
+          .weight_hh = a.in<float>(recurrent_gradient::weight_hh),
+          .gates = a.in<float>(recurrent_gradient::gates(states)),
+          .c = has_c ? a.in<float>(recurrent_gradient::every_c(states)) : nullptr,
+          .y = a.in<float>(recurrent_gradient::y(states)),
+          .first_h = a.in<float>(recurrent_gradient::first_states),
+          .first_c = has_c ? a.in<float>(recurrent_gradient::first_states + 1) : nullptr,
+          .dy = a.in<float>(recurrent_gradient::dy(states)),
+          .dlast_h = a.in<float>(recurrent_gradient::dlast_states(states)),
+          .dlast_c = has_c ? a.in<float>(recurrent_gradient::dlast_states(states) + 1) : nullptr,
+          .dinput = dinput,
+          .dstate = dstate,
+          .dfirst_h = made.state ? a.out<float>(made.states_at) : nullptr,
+          .dfirst_c = made.state && has_c ? a.out<float>(made.states_at + 1) : nullptr};
+}
+
 namespace {
 
 constexpr size_t kAbsent = ~size_t{0};

@@ -63,6 +63,11 @@ class RecurrentGradientProducts {
   size_t workspace_, before_, sums_;
 };
 
+// All steps of a node, from the input's part of its sums on. `states`: h, or h and c.
+RecurrentSequence sequence_of(const RecurrentSizes& s, const Arguments& a, size_t states, const float* of_input);
+RecurrentSequenceGradient sequence_gradient_of(const RecurrentSizes& s, const RecurrentGradients& made,
+                                               const Arguments& a, size_t states, float* dinput, float* dstate);
+
 // A node's inputs and outputs as the tensors of a problem, in this order, without absent ones.
 class NodeTensors {
  public:

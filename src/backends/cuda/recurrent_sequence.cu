@@ -21,6 +21,7 @@ namespace troika::cuda {
 namespace {
 
 constexpr int kMostHeld = 64, kHeldOfMany = 52;  // numbers of weights in registers; if there are more
+constexpr size_t kMostStaticBytes = 8 << 10;     // of shared memory: what threads of a block exchange
 
 // p[at], or zero.
 __device__ inline float value_at(const float* p, int64_t at) { return p ? p[at] : 0.0f; }
@@ -33,6 +34,7 @@ struct Form {
   static constexpr int kPacks = (kHidden - kHeld) / 4;    // of four weights of a thread, in shared memory
   static constexpr int kAhead = kHidden > kHeld ? 2 : 4;  // steps
   static constexpr size_t kSharedBytes = size_t{kPacks} * kThreads * sizeof(float4);
+  static_assert(2 * kSamples * kThreads * sizeof(float) <= kMostStaticBytes);
   static_assert(kSamples <= Cell::kGates);  // then a thread has one number of a state at most
 };
 
@@ -288,8 +290,7 @@ void launch(const Sequence& sequence, int multiprocessors, cudaStream_t stream) 
 }  // namespace
 
 bool takes_recurrent_sequence(int64_t hidden, size_t shared_bytes) {
-  constexpr size_t kOtherBytes = 8 << 10;
-  size_t bytes = kOtherBytes;
+  size_t bytes = kMostStaticBytes;
   with_hidden(hidden, [&]<int kHidden>() { bytes += Form<LstmCell, kHidden, 1>::kSharedBytes; });
   return hidden <= kMostHidden && bytes <= shared_bytes;
 }

@@ -16,7 +16,6 @@
 // With moments, each block writes a row of them over its part of y: {pixels, 128 means, 128 sums of
 // squared differences from the means}.
 #include <algorithm>
-#include <cstddef>
 
 #include "backends/cuda/early_start.cuh"
 #include "backends/cuda/hopper/conv2d_kernels.h"
@@ -28,7 +27,7 @@ namespace troika::cuda::hopper {
 namespace {
 
 constexpr int kChannels = kTileChannels, kYChannels = 2 * kTileChannels;
-constexpr int kSlices = kChannels / 16, kPhases = 4;
+constexpr int kSlices = kChannels / 16;
 constexpr int kThreads = 3 * kGroup;
 constexpr int kTapBytes = kTileChannels * kRowBytes, kHalfBytes = kTaps * kTapBytes;  // of weights; of a group's
 constexpr int kSumBytes = 2 * kTileChannels * sizeof(float);                          // of a group
@@ -36,7 +35,6 @@ constexpr int kBarrierBytes = 1024;  // the last group's matrices reach beyond i
 constexpr int kGivenRegisters = 24, kTakenRegisters = 240;
 constexpr int kTurn = 1, kOwn = 3, kWeightsRead = 5;  // barriers of threads: group g has kTurn + g and kOwn + g
 
-// A phase has odd rows if bit 1 is set, and odd columns if bit 0 is.
 __host__ __device__ constexpr bool has_odd_rows(int phase) { return phase / 2 == 1; }
 __host__ __device__ constexpr bool has_odd_columns(int phase) { return phase % 2 == 1; }
 
@@ -64,11 +62,6 @@ struct Tile {
   static_assert(rows_of(kPhases - 1) * kPitch <= kColumns + kPitch + 1);
 
   __host__ __device__ static constexpr bool has_column(int i) { return i % kPitch < kSize && i < kRows * kPitch; }
-};
-
-// Descriptions of the four phases of x.
-struct PhaseMaps {
-  CUtensorMap of[kPhases];
 };
 
 // A tap of the filter takes a phase's pixels, `pixels_on` further on than that of the result.
@@ -188,24 +181,21 @@ int blocks_of(const Convolution& v, int multiprocessors) {
 
 // The four phases of x, in boxes of a tile's pixels.
 template <typename T>
-PhaseMaps phases_of(const void* x, const Convolution& v) {
+PhaseMaps phases_of_x(const void* x, const Convolution& v) {
   constexpr int64_t kPixel = 2 * kChannels, kRow = kPixel * 2 * T::kSize;
-  PhaseMaps maps;
-  for (int phase = 0; phase < kPhases; ++phase) {
-    const int64_t offset = (has_odd_rows(phase) ? kRow : 0) + (has_odd_columns(phase) ? kPixel : 0);
-    maps.of[phase] = map_of(static_cast<const std::byte*>(x) + offset, {{kChannels, 2, kChannels},
-                                                                        {T::kSize, 2 * kPixel, T::kPitch},
-                                                                        {T::kSize, 2 * kRow, T::rows_of(phase)},
-                                                                        {v.n, kRow * 2 * T::kSize, 1}});
-  }
-  return maps;
+  return phases_of(x, kRow, kPixel, [&](const void* first, int phase) {
+    return map_of(first, {{kChannels, 2, kChannels},
+                          {T::kSize, 2 * kPixel, T::kPitch},
+                          {T::kSize, 2 * kRow, T::rows_of(phase)},
+                          {v.n, kRow * 2 * T::kSize, 1}});
+  });
 }
 
 template <typename T, Rider kRider>
 void launch_halving(const Convolution& v, const void* x, const void* weights, void* y, float* moments,
                     int multiprocessors, cudaStream_t stream) {
   launch(conv2d_64_halving_kernel<T, kRider>, {blocks_of<T>(v, multiprocessors), kThreads, T::kSharedBytes}, stream,
-         phases_of<T>(x, v), map_of_filter(weights, kYChannels, kChannels),
+         phases_of_x<T>(x, v), map_of_filter(weights, kYChannels, kChannels),
          map_of_images(y, v.n, T::kSize, T::kPitch, T::kRows, kYChannels), moments,
          static_cast<int>(v.n) * T::kTilesEach);
 }

@@ -20,7 +20,6 @@
 // the places of the results. Another gradient that is added is loaded there before x. If that one
 // has gaps, only the phase of even rows and columns has an addend.
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 #include "backends/cuda/early_start.cuh"
@@ -34,7 +33,7 @@ namespace {
 
 constexpr int kChannels = kTileChannels, kDyChannels = 2 * kTileChannels;
 constexpr int kChunks = kDyChannels / kTileChannels, kSlices = kTileChannels / 16;
-constexpr int kPhases = 4, kPlaces = 2;  // of dx; of a group's results
+constexpr int kPlaces = 2;  // of a group's results
 constexpr int kThreads = 3 * kGroup;
 constexpr int kTapBytes = kTileChannels * kRowBytes, kChunkBytes = kTaps * kTapBytes;  // of weights
 constexpr int kWeightBytes = kChunks * kChunkBytes;
@@ -58,11 +57,6 @@ struct Tile {
   static constexpr int kSharedBytes = kFixedBytes + kStages * kStageBytes;
   static_assert(kStages >= kChunks && kSize % kRows == 0 && kOutBytes % kSwizzledBytes == 0);
   static_assert((round_up(kColumns, 16) - kColumns) * kRowBytes <= kBarrierBytes);
-};
-
-// Descriptions of the four phases of an image of dx's size.
-struct PhaseMaps {
-  CUtensorMap of[kPhases];
 };
 
 // A tap of the filter, its phase, and the pixel of dy that it takes: `row` and `column` further on
@@ -316,16 +310,14 @@ int tiles_of(const Convolution& v) {
 
 // The four phases of an image of dx's size, in boxes of a row of kImages images.
 template <typename T>
-PhaseMaps phases_of(const void* image, const Convolution& v) {
+PhaseMaps phases_of_dx(const void* image, const Convolution& v) {
   constexpr int64_t kPixel = 2 * kChannels, kRow = kPixel * 2 * T::kSize;
-  PhaseMaps maps;
-  for (int phase = 0; phase < kPhases; ++phase)
-    maps.of[phase] = map_of(static_cast<const std::byte*>(image) + phase / 2 * kRow + phase % 2 * kPixel,
-                            {{kChannels, 2, kChannels},
-                             {v.n, kRow * 2 * T::kSize, T::kImages},
-                             {T::kSize, 2 * kPixel, T::kSize},
-                             {T::kSize, 2 * kRow, 1}});
-  return maps;
+  return phases_of(image, kRow, kPixel, [&](const void* first, int) {
+    return map_of(first, {{kChannels, 2, kChannels},
+                          {v.n, kRow * 2 * T::kSize, T::kImages},
+                          {T::kSize, 2 * kPixel, T::kSize},
+                          {T::kSize, 2 * kRow, 1}});
+  });
 }
 
 // An image of dy's size, in boxes of so many columns and rows.
@@ -338,16 +330,16 @@ template <typename T, Rider kRider, bool kHasGaps>
 void launch_halving(const Convolution& v, const void* weights, const void* dy, void* dx, const NormalizedRelu& relu,
                     float* sums, int blocks, cudaStream_t stream) {
   PhaseMaps side{}, addend{};
-  if (needs_x(kRider)) side = phases_of<T>(relu.x, v);
+  if (needs_x(kRider)) side = phases_of_dx<T>(relu.x, v);
   if (kRider == Rider::masked_sums) {
     if (kHasGaps)
       addend.of[0] = small_image<T>(relu.addend, v, kChannels, T::kSize, 1);
     else
-      addend = phases_of<T>(relu.addend, v);
+      addend = phases_of_dx<T>(relu.addend, v);
   }
   launch(conv2d_64_halving_gradient_kernel<T, kRider, kHasGaps>, {blocks, kThreads, T::kSharedBytes}, stream,
          small_image<T>(dy, v, kDyChannels, T::kPitch, T::kLoadedRows), map_of_filter(weights, v.k, v.c),
-         phases_of<T>(dx, v), side, addend, relu, sums, Work{static_cast<int>(v.n), tiles_of<T>(v)});
+         phases_of_dx<T>(dx, v), side, addend, relu, sums, Work{static_cast<int>(v.n), tiles_of<T>(v)});
 }
 
 // Calls run.operator()<T>() with the tile for images of dy of this size.

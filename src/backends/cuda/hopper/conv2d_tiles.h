@@ -2,6 +2,8 @@
 // channels.
 #pragma once
 
+#include <cstddef>
+
 #include "backends/cuda/hopper/tensor_map.h"
 
 namespace troika::cuda::hopper {
@@ -34,6 +36,23 @@ inline CUtensorMap map_of_positions(const void* address, int64_t n, int64_t size
                           {n, size * size * pixel, box.images},
                           {size, pixel, box.columns},
                           {size, size * pixel, box.rows}});
+}
+
+// The four phases of an image of even size, by the parity of rows and columns. A phase has odd rows
+// if bit 1 of its number is set, and odd columns if bit 0 is.
+constexpr int kPhases = 4;
+struct PhaseMaps {
+  CUtensorMap of[kPhases];
+};
+
+// Returns their descriptions, which `map_of_phase(address of its first pixel, phase)` makes.
+template <typename MapOfPhase>
+PhaseMaps phases_of(const void* image, int64_t row_bytes, int64_t pixel_bytes, MapOfPhase map_of_phase) {
+  PhaseMaps maps;
+  for (int phase = 0; phase < kPhases; ++phase)
+    maps.of[phase] =
+        map_of_phase(static_cast<const std::byte*>(image) + phase / 2 * row_bytes + phase % 2 * pixel_bytes, phase);
+  return maps;
 }
 
 // A filter [k, 9, c], in boxes of one tap of 64 channels by 64.
