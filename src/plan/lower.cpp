@@ -126,6 +126,7 @@ class Lowering {
       const Value& value = graph_.value(id);
       const LayoutPtr& made = choice.output_layouts[i];
       if (has(choice.unused_outputs, i)) {
+        unused_.insert(id);
         outputs.emplace_back();
         continue;
       }
@@ -297,6 +298,8 @@ class Lowering {
   // readers share.
   Stored stored_as(ValueId id, const LayoutPtr& wanted, const std::string& reader) {
     const Value& value = graph_.value(id);
+    if (unused_.count(id))
+      throw Error(Status::internal, text("'", reader, "' reads a value that no kernel writes, needs a stored one"));
     if (is_state(value.role) && value.role != Role::gradient && value.role != Role::copy) {
       StateEntry& entry = state_.find(value.role, value.name);
       if (!entry.is_decided) {
@@ -328,6 +331,7 @@ class Lowering {
   PlanDraft draft_;
   std::vector<Stored> stored_;  // by value
   std::map<ValueId, std::vector<std::pair<LayoutPtr, Place>>> reordered_;
+  std::set<ValueId> unused_;                  // outputs without memory
   std::map<std::string, size_t> in_flight_;   // gradients on their way, by bucket
   std::vector<size_t> gathers_;               // buckets of parameters on their way
   std::map<ValueId, size_t> sums_in_flight_;  // in the background, by their values

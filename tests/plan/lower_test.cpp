@@ -94,6 +94,20 @@ graph "net" {
   EXPECT_EQ(out.segment, Segment::none);
 }
 
+TEST(Lower, RefusesAReaderOfWhatIsNotWritten) {
+  FakeDevice device({{"a", {.unused_outputs = {0}}}});
+  StateTable state({}, {});
+  const Graph graph = parse_graph(R"(
+graph "net" {
+  %0 : f32[16] samples "x"
+  (%1 : f32[16]) = relu(%0) "a"
+  (%2 : f32[16]) = relu(%1) "b"
+  return %2
+})");
+  EXPECT_THROWS(Status::internal, "'b' reads a value that no kernel writes, needs a stored one",
+                lower(graph, device, state));
+}
+
 // A layer changes those of its inputs that its op names, an update all.
 TEST(Lower, KnowsWhatALaunchChanges) {
   FakeDevice device;
