@@ -32,10 +32,11 @@ Recipe net(bool is_lstm) {
 // Each part of a sequence is a node. All but the first begin with a state, and all but the last
 // have a gradient of the next.
 TEST(SequenceProof, is_made_by_right_kernels) {
-  for (const bool is_lstm : {true, false}) {
-    const Trained trained = expect_right_kernels(net(is_lstm), {{"sequence1", 4}}, TROIKA_PRECISION_F32);
-    EXPECT_GT(trained.launches_of("cuda:own:sequence1"), 3u) << trained.plan;
-  }
+  for (const bool is_lstm : {true, false})
+    for (const int32_t precision : {TROIKA_PRECISION_F32, TROIKA_PRECISION_TF32}) {
+      const Trained trained = expect_right_kernels(net(is_lstm), {{"sequence1", 4}}, precision);
+      EXPECT_GT(trained.launches_of("cuda:own:sequence1"), 3u) << trained.plan;
+    }
 }
 
 // Forward two nodes, and backward two: with a gradient of the last state, and without.
