@@ -25,6 +25,7 @@ struct Held {
 class NodeRunner {
  public:
   explicit NodeRunner(int threads);  // threads of a CPU device
+  Device& device() { return *device_; }
 
   // Runs `body` on the device's worker thread. All other functions must be called on that thread.
   void run(const std::function<void()>& body) { worker_.run(body); }

@@ -2,6 +2,7 @@
 // layer to layer.
 #include "backends/cpu/columns_conv2d.h"
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/windows_conv2d.h"
 #include "backends/cpu/winograd_conv2d.h"
 #include "ops/window.h"
 
@@ -73,6 +74,7 @@ KernelChoice select_conv2d(const CpuDevice& device, const KernelRequest& request
   if (x.dtype == DType::f32)
     if (const int64_t block = winograd_block(node, x.shape, weight.shape, y.shape, pd))
       return winograd_conv2d(request, block);
+  if (takes_windows(request, pd.impl_info_str())) return windows_conv2d(device, request);
   return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS}, {DNNL_ARG_DST});
 }
 
@@ -91,6 +93,7 @@ KernelChoice select_conv2d_input_gradient(const CpuDevice& device, const KernelR
       return winograd_conv2d_input_gradient(request, block);
     if (fills_badly) return columns_conv2d_input_gradient(request);
   }
+  if (takes_windows(request, pd.impl_info_str())) return windows_conv2d_input_gradient(device, request);
   return onednn_choice(device, request, pd, {DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}, {DNNL_ARG_DIFF_SRC});
 }
 
@@ -114,6 +117,7 @@ KernelChoice select_conv2d_weight_gradient(const CpuDevice& device, const Kernel
   if (x.dtype == DType::f32)
     if (const int64_t block = winograd_block(node, x.shape, weight.shape, dy.shape, pd))
       return winograd_conv2d_weight_gradient(request, block);
+  if (takes_windows(request, pd.impl_info_str())) return windows_conv2d_weight_gradient(device, request);
   return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST},
                        {DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS});
 }

@@ -219,6 +219,12 @@ KernelChoice select_widened(const CpuDevice& device, const KernelRequest& reques
 
 KernelChoice select_low_reorder(const CpuDevice& device, const TensorType& type, const LayoutPtr& from,
                                 const LayoutPtr& to) {
+  // Numbers are moved as they are, so that bf16 stands for f16, too.
+  try {
+    return onednn_reorder(device, {DType::bf16, type.shape}, from, to);
+  } catch (const Error& e) {
+    if (e.status() != Status::unsupported) throw;
+  }
   const TensorType wide = widened(type);
   KernelChoice inner = onednn_reorder(device, wide, in_f32(from), in_f32(to));
   auto elements = [&](const LayoutPtr& layout) {

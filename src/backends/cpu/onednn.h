@@ -70,8 +70,8 @@ inline auto linear_backward_weights(const dnnl::engine& engine, const dnnl::prim
 }
 
 inline auto matmul_forward(const dnnl::engine& engine, const dnnl::primitive_attr& attr, const Desc& a, const Desc& b,
-                           const Desc& y) {
-  return TROIKA_ONEDNN_PD(matmul, a, b, y);
+                           const Desc& y, const Desc& bias = {}) {
+  return TROIKA_ONEDNN_PD(matmul, a, b, bias, y);
 }
 
 struct PoolSettings {

@@ -1,0 +1,299 @@
+// A piece of the samples at a time: the team copies its windows, and then multiplies.
+#include "backends/cpu/windows_conv2d.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "backends/cpu/image_windows.h"
+#include "backends/cpu/threads.h"
+#include "ops/op_def.h"
+
+namespace troika::cpu {
+namespace {
+
+using Tag = dnnl::memory::format_tag;
+
+constexpr auto kBf16 = dnnl::memory::data_type::bf16;
+
+size_t aligned(size_t bytes) { return (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment; }
+size_t aligned_bytes(int64_t elements) { return aligned(static_cast<size_t>(elements) * sizeof(Bf16Bits)); }
+
+Desc row_major(int64_t rows, int64_t columns, dnnl::memory::data_type type = kBf16) {
+  return Desc({rows, columns}, type, Dims{columns, 1});
+}
+Desc column_major(int64_t rows, int64_t columns) { return Desc({rows, columns}, kBf16, Dims{1, rows}); }
+
+// Steps that share scratch: first the windows of a step, then what oneDNN needs, then what the
+// kernel itself needs.
+class WindowsKernel : public Kernel {
+ public:
+  size_t scratch_bytes() const { return window_bytes_ + product_bytes_ + own_bytes_; }
+
+  void run() override {
+    begin();
+    for (const Step& step : steps_) {
+      step.windows.copy(image_, step.samples, windows_);
+      if (step.product) step.product->run();
+      end(step);
+    }
+  }
+
+ protected:
+  // Inputs of a product are its matrices and the bias; a product may be absent.
+  struct Step {
+    ImageWindows windows;
+    Range samples;
+    std::unique_ptr<OnednnKernel> product;
+    size_t part = 0;        // of dx
+    int64_t first_tap = 0;  // of the part, among the taps of all parts
+  };
+
+  virtual void begin() {}
+  virtual void end(const Step&) {}
+
+  // y = a b + bias, or adds that to y.
+  std::unique_ptr<OnednnKernel> product(const CpuDevice& device, const Desc& a, const Desc& b, const Desc& y,
+                                        const Desc& bias = {}, bool adds = false) {
+    dnnl::primitive_attr attr = user_scratchpad();
+    if (adds) {
+      dnnl::post_ops sum;
+      sum.append_sum(1.0f);
+      attr.set_post_ops(sum);
+    }
+    const auto pd = matmul_forward(device.engine(), attr, a, b, y, bias);
+    product_bytes_ = std::max(product_bytes_, aligned(pd.scratchpad_desc().get_size()));
+    using Argument = OnednnKernel::Argument;
+    std::vector<Argument> arguments = {{DNNL_ARG_SRC, a, Argument::input, 0},
+                                       {DNNL_ARG_WEIGHTS, b, Argument::input, 1},
+                                       {DNNL_ARG_DST, y, Argument::output, 0}};
+    if (!is_empty(bias)) arguments.push_back({DNNL_ARG_BIAS, bias, Argument::input, 2});
+    return std::make_unique<OnednnKernel>(device, dnnl::primitive(pd), pd.scratchpad_desc(), arguments);
+  }
+  void append(Step step) {
+    const int64_t pixels = step.samples.size() * step.windows.pixels();
+    window_bytes_ = std::max(window_bytes_, aligned_bytes(pixels * step.windows.length()));
+    steps_.push_back(std::move(step));
+  }
+  void bind_image(const void* image, void* scratch) {
+    image_ = static_cast<const Bf16Bits*>(image);
+    windows_ = static_cast<Bf16Bits*>(scratch);
+  }
+  std::byte* product_scratch() const { return reinterpret_cast<std::byte*>(windows_) + window_bytes_; }
+  std::byte* own_scratch() const { return product_scratch() + product_bytes_; }
+
+  std::vector<Step> steps_;
+  Bf16Bits* windows_ = nullptr;
+  size_t own_bytes_ = 0;
+
+ private:
+  const Bf16Bits* image_ = nullptr;
+  size_t window_bytes_ = 0, product_bytes_ = 0;
+};
+
+class WindowsForward : public WindowsKernel {
+ public:
+  WindowsForward(const CpuDevice& device, const ImageWindows& windows, const Shape& y, bool bias, bool relu)
+      : sample_(y[1] * y[2] * y[3]) {
+    const int64_t k = y[1];
+    for (const Range& samples : windows.pieces(y[0])) {
+      const Desc result = row_major(samples.size() * windows.pixels(), k);
+      auto kernel = product(device, row_major(samples.size() * windows.pixels(), windows.length()),
+                            column_major(windows.length(), k), result, bias ? plain_desc({1, k}) : Desc());
+      if (relu) kernel->append_relu(result.get_size(), DType::bf16);
+      append({windows, samples, std::move(kernel)});
+    }
+  }
+
+  void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+    bind_image(inputs[0], scratch);
+    auto* const y = static_cast<Bf16Bits*>(outputs[0]);
+    for (const Step& step : steps_)
+      step.product->bind(std::array<void*, 3>{windows_, inputs[1], inputs.size() > 2 ? inputs[2] : nullptr},
+                         std::array<void*, 1>{y + step.samples.begin * sample_}, product_scratch());
+  }
+
+ private:
+  const int64_t sample_;  // elements of y
+};
+
+class WindowsWeightGradient : public WindowsKernel {
+ public:
+  WindowsWeightGradient(const CpuDevice& device, const ImageWindows& windows, const Shape& dy)
+      : sample_(dy[1] * dy[2] * dy[3]) {
+    const int64_t k = dy[1];
+    for (const Range& samples : windows.pieces(dy[0])) {
+      const int64_t pixels = samples.size() * windows.pixels();
+      append({windows, samples,
+              product(device, column_major(k, pixels), row_major(pixels, windows.length()),
+                      row_major(k, windows.length(), dnnl::memory::data_type::f32), Desc(), samples.begin > 0)});
+    }
+  }
+
+  void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+    bind_image(inputs[0], scratch);
+    auto* const dy = static_cast<Bf16Bits*>(inputs[1]);
+    for (const Step& step : steps_)
+      step.product->bind(std::array<void*, 2>{dy + step.samples.begin * sample_, windows_}, outputs, product_scratch());
+  }
+
+ private:
+  const int64_t sample_;  // elements of dy
+};
+
+// With several parts, weights [taps of a part, k][c] and results are copies in scratch.
+class WindowsInputGradient : public WindowsKernel {
+ public:
+  WindowsInputGradient(const CpuDevice& device, const Window& window, const Shape& dx, const Shape& dy)
+      : parts_(parts_of_dx(window, dx, dy)),
+        stride_{window.stride[0], window.stride[1]},
+        shape_(dx),
+        tap_(dy[1] * dx[1]) {
+    int64_t most = 0;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+      const ImageWindows& windows = parts_[i].windows;
+      for (const Range& samples : windows.pieces(dx[0])) {
+        const int64_t pixels = samples.size() * windows.pixels(), length = windows.length();
+        std::unique_ptr<OnednnKernel> kernel;
+        if (length > 0)
+          kernel = product(device, row_major(pixels, length), row_major(length, dx[1]), row_major(pixels, dx[1]));
+        append({windows, samples, std::move(kernel), i, static_cast<int64_t>(taps_.size())});
+        most = std::max(most, pixels * dx[1]);
+      }
+      taps_.insert(taps_.end(), parts_[i].taps.begin(), parts_[i].taps.end());
+    }
+    if (is_whole()) return;
+    weight_bytes_ = aligned_bytes(static_cast<int64_t>(taps_.size()) * tap_);
+    own_bytes_ = weight_bytes_ + aligned_bytes(most);
+  }
+
+  void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+    bind_image(inputs[1], scratch);
+    weight_ = static_cast<const Bf16Bits*>(inputs[0]);
+    dx_ = static_cast<Bf16Bits*>(outputs[0]);
+    part_weights_ = reinterpret_cast<Bf16Bits*>(own_scratch());
+    results_ = reinterpret_cast<Bf16Bits*>(own_scratch() + weight_bytes_);
+    for (const Step& step : steps_) {
+      if (!step.product) continue;
+      void* const weights = is_whole() ? inputs[0] : part_weights_ + step.first_tap * tap_;
+      Bf16Bits* const result = is_whole() ? dx_ + step.samples.begin * sample_elements() : results_;
+      step.product->bind(std::array<void*, 2>{windows_, weights}, std::array<void*, 1>{result}, product_scratch());
+    }
+  }
+
+ private:
+  bool is_whole() const { return parts_.size() == 1 && stride_[0] * stride_[1] == 1; }
+  int64_t sample_elements() const { return shape_[1] * shape_[2] * shape_[3]; }
+
+  // Sorts the weights' taps by parts.
+  void begin() override {
+    if (is_whole()) return;
+    parallel_for(static_cast<int64_t>(taps_.size()), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        std::copy_n(weight_ + taps_[static_cast<size_t>(i)] * tap_, tap_, part_weights_ + i * tap_);
+    });
+  }
+  void end(const Step& step) override {
+    if (is_whole()) return;
+    const int64_t rows = step.windows.rows.pixels;
+    parallel_for(step.samples.size() * rows, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) store_row(step, step.samples.begin + i / rows, i % rows, i);
+    });
+  }
+  // Stores a row of a part's pixels in dx: row `result` of the results, or zeros.
+  void store_row(const Step& step, int64_t sample, int64_t row, int64_t result) const {
+    const GradientPart& part = parts_[step.part];
+    const int64_t c = shape_[1], columns = step.windows.columns.pixels;
+    Bf16Bits* const target =
+        dx_ + sample * sample_elements() + ((part.first[0] + row * stride_[0]) * shape_[3] + part.first[1]) * c;
+    for (int64_t column = 0; column < columns; ++column) {
+      Bf16Bits* const pixel = target + column * stride_[1] * c;
+      if (step.product)
+        std::copy_n(results_ + (result * columns + column) * c, c, pixel);
+      else
+        std::fill_n(pixel, c, Bf16Bits{0});
+    }
+  }
+
+  const std::vector<GradientPart> parts_;
+  const std::array<int64_t, 2> stride_;
+  const Shape shape_;          // of dx
+  const int64_t tap_;          // elements of a tap of the weights: k * c
+  std::vector<int64_t> taps_;  // of all parts
+  size_t weight_bytes_ = 0;
+  const Bf16Bits* weight_ = nullptr;
+  Bf16Bits *dx_ = nullptr, *part_weights_ = nullptr, *results_ = nullptr;
+};
+
+LayoutPtr channels_last(const TensorType& type) {
+  return layout_of(Desc(type.shape.dims(), onednn_type(type.dtype), Tag::nhwc), type);
+}
+
+// [taps][k][c]
+LayoutPtr taps_first(const TensorType& weight) {
+  const Shape& s = weight.shape;
+  const int64_t tap = s[0] * s[1];
+  return layout_of(Desc(s.dims(), onednn_type(weight.dtype), Dims{s[1], 1, s[3] * tap, tap}), weight);
+}
+
+template <typename WindowsProduct>
+KernelChoice windows_choice(std::unique_ptr<WindowsProduct> kernel, std::vector<LayoutPtr> inputs, LayoutPtr output) {
+  KernelChoice choice;
+  choice.scratch_bytes = kernel->scratch_bytes();
+  choice.kernel = std::move(kernel);
+  choice.name = "cpu:windows:matmul";
+  choice.input_layouts = std::move(inputs);
+  choice.output_layouts = {std::move(output)};
+  return choice;
+}
+
+}  // namespace
+
+bool takes_windows(const KernelRequest& request, std::string_view onednn_kernel) {
+  constexpr int64_t kLeastChannels = 64;
+  const Node& node = request.node;
+  const bool is_forward = node.op == &conv2d_op, is_weight_gradient = node.op == &conv2d_weight_gradient_op;
+  const TensorType& result = request.graph.type(node.outputs[0]);
+  const TensorType &x = is_forward || is_weight_gradient ? request.graph.type(node.inputs[0]) : result,
+                   &y = is_forward ? result : request.graph.type(node.inputs[1]);
+  if (x.dtype != DType::bf16 || onednn_kernel.find("amx") == std::string_view::npos) return false;
+  if (is_weight_gradient && (node.outputs.size() > 1 || result.dtype != DType::f32)) return false;
+  if (node.attributes.integer("groups") != 1 || std::min(x.shape[1], y.shape[1]) < kLeastChannels) return false;
+  const Window window = Window::of(node);
+  const bool has_stride = window.stride[0] * window.stride[1] > 1;
+  if (!has_stride && window.kernel[0] * window.kernel[1] == 1) return false;  // x itself has the windows
+  // The fewer pixels, the worse oneDNN's kernels fill their tiles; with more, copies of windows are
+  // slower. Up to 256 pixels oneDNN's weight gradient is about as fast, but its threads wait for each
+  // other in loops: if other programs use the cores, it takes a hundred times as long.
+  const int64_t most_pixels = is_weight_gradient ? 256 : has_stride && !is_forward ? 64 : 16;
+  return y.shape[2] * y.shape[3] <= most_pixels;
+}
+
+KernelChoice windows_conv2d(const CpuDevice& device, const KernelRequest& request) {
+  const Node& node = request.node;
+  const TensorType &x = request.graph.type(node.inputs[0]), &weight = request.graph.type(node.inputs[1]),
+                   &y = request.graph.type(node.outputs[0]);
+  const bool bias = has_input(request, 2);
+  return windows_choice(std::make_unique<WindowsForward>(device, windows_of_x(Window::of(node), x.shape, y.shape),
+                                                         y.shape, bias, node.attributes.flag("relu")),
+                        {channels_last(x), channels_last(weight), nullptr}, channels_last(y));
+}
+
+KernelChoice windows_conv2d_input_gradient(const CpuDevice& device, const KernelRequest& request) {
+  const Node& node = request.node;
+  const TensorType &weight = request.graph.type(node.inputs[0]), &dy = request.graph.type(node.inputs[1]),
+                   &dx = request.graph.type(node.outputs[0]);
+  return windows_choice(std::make_unique<WindowsInputGradient>(device, Window::of(node), dx.shape, dy.shape),
+                        {taps_first(weight), channels_last(dy)}, channels_last(dx));
+}
+
+KernelChoice windows_conv2d_weight_gradient(const CpuDevice& device, const KernelRequest& request) {
+  const Node& node = request.node;
+  const TensorType &x = request.graph.type(node.inputs[0]), &dy = request.graph.type(node.inputs[1]),
+                   &weight = request.graph.type(node.outputs[0]);
+  return windows_choice(
+      std::make_unique<WindowsWeightGradient>(device, windows_of_x(Window::of(node), x.shape, dy.shape), dy.shape),
+      {channels_last(x), channels_last(dy)}, channels_last(weight));
+}
+
+}  // namespace troika::cpu

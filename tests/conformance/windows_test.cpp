@@ -1,0 +1,231 @@
+// Tests conv2d and its gradients as products with windows, on any machine whose oneDNN multiplies
+// bf16, also if the device would choose other kernels.
+#include "backends/cpu/windows_conv2d.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "conformance/one_node.h"
+#include "core/float16.h"
+#include "ops/op_def.h"
+#include "ops/window.h"
+
+namespace troika {
+namespace {
+
+struct WindowsCase {
+  Shape x;
+  int64_t channels;  // of y
+  std::array<int64_t, 2> kernel, stride = {1, 1}, padding = {0, 0}, dilation = {1, 1};
+
+  int64_t size(int axis) const {
+    return (x[2 + axis] + 2 * padding[axis] - dilation[axis] * (kernel[axis] - 1) - 1) / stride[axis] + 1;
+  }
+  Shape y() const { return {x[0], channels, size(0), size(1)}; }
+  Shape weight() const { return {channels, x[1], kernel[0], kernel[1]}; }
+  Attributes attributes() const {
+    const auto list = [](const std::array<int64_t, 2>& pair) { return std::vector<int64_t>(pair.begin(), pair.end()); };
+    return {{"kernel", list(kernel)},     {"stride", list(stride)},  {"padding", list(padding)},
+            {"dilation", list(dilation)}, {"groups", int64_t{1}},    {"relu", int64_t{0}},
+            {"bias", int64_t{0}},         {"input_shape", x.dims()}, {"weight_shape", weight().dims()}};
+  }
+};
+
+void PrintTo(const WindowsCase& c, std::ostream* out) {
+  *out << c.x << " to " << c.channels << " by " << c.kernel[0] << "x" << c.kernel[1] << ", stride " << c.stride[0]
+       << "x" << c.stride[1] << ", padding " << c.padding[0] << "x" << c.padding[1] << ", dilation " << c.dilation[0]
+       << "x" << c.dilation[1];
+}
+
+Array random_bf16(const Shape& shape, Random& random) {
+  Array array(shape);
+  for (double& v : array.data) v = float_of_bf16(bf16_of_float(static_cast<float>(random.normal())));
+  return array;
+}
+
+// A sum of products per element, and of their absolute values.
+struct Sums {
+  Array sums, sizes;
+  explicit Sums(const Shape& shape) : sums(shape), sizes(shape) {}
+  void add(int64_t a, int64_t b, int64_t c, int64_t d, double term) {
+    sums.at(a, b, c, d) += term;
+    sizes.at(a, b, c, d) += std::abs(term);
+  }
+};
+
+// Calls visit(sample, channel of y, row and column of y, channel of x, row and column of x, row and
+// column of the kernel) for each product of a convolution.
+template <typename Visit>
+void for_each_product(const WindowsCase& c, Visit visit) {
+  const Shape y = c.y();
+  for (int64_t n = 0; n < y[0]; ++n)
+    for (int64_t h = 0; h < y[2]; ++h)
+      for (int64_t w = 0; w < y[3]; ++w)
+        for (int64_t i = 0; i < c.kernel[0]; ++i)
+          for (int64_t j = 0; j < c.kernel[1]; ++j) {
+            const int64_t x_h = h * c.stride[0] - c.padding[0] + i * c.dilation[0],
+                          x_w = w * c.stride[1] - c.padding[1] + j * c.dilation[1];
+            if (x_h < 0 || x_h >= c.x[2] || x_w < 0 || x_w >= c.x[3]) continue;
+            for (int64_t k = 0; k < y[1]; ++k)
+              for (int64_t channel = 0; channel < c.x[1]; ++channel) visit(n, k, h, w, channel, x_h, x_w, i, j);
+          }
+}
+
+using Select = KernelChoice (*)(const cpu::CpuDevice&, const KernelRequest&);
+
+class Windows : public testing::TestWithParam<WindowsCase> {
+ protected:
+  void SetUp() override {
+    if (!is_on_cpu()) GTEST_SKIP() << "these are kernels of the CPU, tested is " << test_device();
+  }
+
+  // A value of the node, with its numbers.
+  struct Input {
+    TensorType type;
+    const Array* array;  // or none
+  };
+
+  // Compares the result of a kernel with sums: f32 adds up in another order, and a result in bf16
+  // is rounded.
+  void expect_sums(Select select, const OpDef& op, Attributes attributes, const std::vector<Input>& inputs,
+                   const TensorType& result, const Sums& expected) {
+    Graph graph;
+    Node node;
+    node.op = &op;
+    node.name = "conv";
+    node.attributes = std::move(attributes);
+    for (const Input& input : inputs) node.inputs.push_back(input.array ? graph.add_value("", input.type) : kNoValue);
+    node.outputs = {graph.add_value("", result)};
+    graph.add_node(node);
+    std::string missing;
+    runner_.run([&] {
+      try {
+        std::vector<Held> held;
+        for (const Input& input : inputs)
+          held.push_back(input.array ? runner_.hold(input.type, *input.array, nullptr) : Held());
+        KernelChoice choice =
+            select(dynamic_cast<const cpu::CpuDevice&>(runner_.device()), {graph, graph.nodes()[0], {}});
+        const NodeRunner::Result run = runner_.run_node(graph, graph.nodes()[0], held, std::move(choice));
+        const Array found = runner_.read(run.outputs[0]);
+        const double rounding = result.dtype == DType::bf16 ? 0x1p-8 : 0;
+        for (int64_t i = 0; i < found.elements(); ++i)
+          ASSERT_NEAR(found[i], expected.sums[i], 1e-5 * expected.sizes[i] + rounding * std::abs(expected.sums[i]))
+              << "element " << i;
+      } catch (const dnnl::error& e) {
+        if (e.status != dnnl_unimplemented) throw;
+        missing = e.what();
+      }
+    });
+    if (!missing.empty()) GTEST_SKIP() << "oneDNN multiplies no bf16 here: " << missing;
+  }
+
+  static TensorType bf16(const Shape& shape) { return {DType::bf16, shape}; }
+
+  NodeRunner runner_{3};
+  Random random_;
+};
+
+TEST_P(Windows, HaveTheConvolutionOfPlainLoops) {
+  const WindowsCase& c = GetParam();
+  Array x = random_bf16(c.x, random_), weight = random_bf16(c.weight(), random_), bias({c.channels});
+  for (double& v : bias.data) v = static_cast<float>(random_.normal());
+  for (const bool relu : {false, true}) {
+    Sums y(c.y());
+    for_each_product(
+        c, [&](int64_t n, int64_t k, int64_t h, int64_t w, int64_t channel, int64_t x_h, int64_t x_w, int64_t i,
+               int64_t j) { y.add(n, k, h, w, x.at(n, channel, x_h, x_w) * weight.at(k, channel, i, j)); });
+    Attributes attributes = c.attributes();
+    attributes.set("relu", int64_t{relu});
+    if (relu)
+      for (int64_t i = 0; i < y.sums.elements(); ++i)
+        y.sums[i] = std::max(0.0, y.sums[i] + bias[i / (c.size(0) * c.size(1)) % c.channels]);
+    expect_sums(cpu::windows_conv2d, conv2d_op, attributes,
+                {{bf16(c.x), &x}, {bf16(c.weight()), &weight}, {{DType::f32, {c.channels}}, relu ? &bias : nullptr}},
+                bf16(c.y()), y);
+  }
+}
+
+TEST_P(Windows, HaveTheInputGradientOfPlainLoops) {
+  const WindowsCase& c = GetParam();
+  Array dy = random_bf16(c.y(), random_), weight = random_bf16(c.weight(), random_);
+  Sums dx(c.x);
+  for_each_product(c,
+                   [&](int64_t n, int64_t k, int64_t h, int64_t w, int64_t channel, int64_t x_h, int64_t x_w, int64_t i,
+                       int64_t j) { dx.add(n, channel, x_h, x_w, dy.at(n, k, h, w) * weight.at(k, channel, i, j)); });
+  expect_sums(cpu::windows_conv2d_input_gradient, conv2d_input_gradient_op, c.attributes(),
+              {{bf16(c.weight()), &weight}, {bf16(c.y()), &dy}}, bf16(c.x), dx);
+}
+
+TEST_P(Windows, HaveTheWeightGradientOfPlainLoops) {
+  const WindowsCase& c = GetParam();
+  Array x = random_bf16(c.x, random_), dy = random_bf16(c.y(), random_);
+  Sums dweight(c.weight());
+  for_each_product(c,
+                   [&](int64_t n, int64_t k, int64_t h, int64_t w, int64_t channel, int64_t x_h, int64_t x_w, int64_t i,
+                       int64_t j) { dweight.add(k, channel, i, j, dy.at(n, k, h, w) * x.at(n, channel, x_h, x_w)); });
+  expect_sums(cpu::windows_conv2d_weight_gradient, conv2d_weight_gradient_op, c.attributes(),
+              {{bf16(c.x), &x}, {bf16(c.y()), &dy}}, {DType::f32, c.weight()}, dweight);
+}
+
+// Padding, stride, dilation, windows that are the image, pixels that no window reads, and several
+// pieces of the samples.
+INSTANTIATE_TEST_SUITE_P(Sizes, Windows,
+                         testing::Values(WindowsCase{{3, 64, 7, 7}, 80, {3, 3}, {1, 1}, {1, 1}},
+                                         WindowsCase{{2, 65, 9, 6}, 70, {3, 2}, {2, 1}, {1, 0}, {1, 2}},
+                                         WindowsCase{{2, 48, 11, 10}, 32, {3, 3}, {2, 2}, {1, 1}, {2, 1}},
+                                         WindowsCase{{4, 64, 8, 7}, 96, {1, 1}, {2, 2}},
+                                         WindowsCase{{5, 33, 4, 3}, 17, {4, 3}},
+                                         WindowsCase{{2, 32, 12, 13}, 16, {2, 3}, {4, 5}, {0, 1}},
+                                         WindowsCase{{1, 16, 5, 5}, 16, {5, 5}, {2, 2}, {2, 2}},
+                                         WindowsCase{{43, 512, 8, 8}, 3, {3, 3}, {1, 1}, {1, 1}},
+                                         WindowsCase{{41, 3, 9, 16}, 512, {3, 3}, {1, 2}, {1, 1}}));
+
+struct Choice {
+  bool forward, input_gradient, weight_gradient;
+  bool operator==(const Choice&) const = default;
+};
+
+Choice choice(const WindowsCase& c, const char* onednn_kernel, DType dtype = DType::bf16) {
+  const auto takes = [&](const OpDef& op, const std::vector<TensorType>& inputs, const TensorType& result) {
+    Graph graph;
+    Node node;
+    node.op = &op;
+    node.attributes = c.attributes();
+    for (const TensorType& type : inputs) node.inputs.push_back(graph.add_value("", type));
+    node.outputs = {graph.add_value("", result)};
+    return cpu::takes_windows({graph, node, {}}, onednn_kernel);
+  };
+  const TensorType x{dtype, c.x}, weight{dtype, c.weight()}, y{dtype, c.y()};
+  return {takes(conv2d_op, {x, weight}, y), takes(conv2d_input_gradient_op, {weight, y}, x),
+          takes(conv2d_weight_gradient_op, {x, y}, {DType::f32, weight.shape})};
+}
+
+TEST(WindowsChoice, IsForSmallImagesWithAmx) {
+  const auto same = [](int64_t channels, int64_t size) {
+    return WindowsCase{{2, channels, size, size}, channels, {3, 3}, {1, 1}, {1, 1}};
+  };
+  const auto halving = [](int64_t kernel, int64_t size) {
+    return WindowsCase{{2, 64, size, size}, 128, {kernel, kernel}, {2, 2}, {kernel / 2, kernel / 2}};
+  };
+  const char* const amx = "brgconv:avx512_core_amx_bf16";
+  const Choice none{false, false, false}, gradients{false, true, true}, all{true, true, true},
+      weights{false, false, true};
+  EXPECT_EQ(choice(same(512, 4), amx), all);
+  EXPECT_EQ(choice(same(256, 7), amx), weights);
+  EXPECT_EQ(choice(same(128, 14), amx), weights);
+  EXPECT_EQ(choice(same(64, 28), amx), none);
+  EXPECT_EQ(choice(same(32, 4), amx), none);
+  EXPECT_EQ(choice(halving(3, 8), amx), all);
+  EXPECT_EQ(choice(halving(3, 14), amx), gradients);
+  EXPECT_EQ(choice(halving(3, 28), amx), weights);
+  EXPECT_EQ(choice(halving(3, 56), amx), none);
+  EXPECT_EQ(choice(halving(1, 28), amx), weights);
+  EXPECT_EQ(choice({{2, 512, 4, 4}, 512, {1, 1}}, amx), none);
+  EXPECT_EQ(choice(same(512, 4), "jit_bf16:avx512_core_bf16"), none);
+  EXPECT_EQ(choice(same(512, 4), amx, DType::f32), none);
+}
+
+}  // namespace
+}  // namespace troika
