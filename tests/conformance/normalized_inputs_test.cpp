@@ -60,8 +60,8 @@ class NormalizedInputs : public OneNodeTest<NormalizedCase> {
   void add_norm(OneNode& node) {
     for (const Array* numbers : {&weight_, &bias_, &mean_, &inv_std_}) node.add_input(runner_, channel(), *numbers);
   }
-  // The types round otherwise in the one case than in the other. Of each `period` elements, `count`
-  // from `begin` on are compared.
+  // The types round otherwise in the one case than in the other. The test compares `count` elements
+  // from `begin` on, of each `period` elements.
   static void expect_near(const Array& found, const Array& expected, int64_t begin, int64_t count, int64_t period) {
     double largest = 0;
     const auto is_of = [=](int64_t i) { return i % period >= begin && i % period < begin + count; };

@@ -55,8 +55,8 @@ struct Sums {
   }
 };
 
-// Calls visit(sample, channel of y, row and column of y, channel of x, row and column of x, row and
-// column of the kernel) for each product of a convolution.
+// Calls visit for each product of a convolution. Arguments are the sample; channel, row and column
+// of y, then of x; row and column of the kernel.
 template <typename Visit>
 void for_each_product(const WindowsCase& c, Visit visit) {
   const Shape y = c.y();
@@ -187,44 +187,128 @@ struct Choice {
   bool operator==(const Choice&) const = default;
 };
 
-Choice choice(const WindowsCase& c, const char* onednn_kernel, DType dtype = DType::bf16) {
-  const auto takes = [&](const OpDef& op, const std::vector<TensorType>& inputs, const TensorType& result) {
-    Graph graph;
-    Node node;
+const char* const kAmx = "brgconv:avx512_core_amx_bf16";
+
+// A node of the convolution, without names.
+struct ChoiceNode {
+  Graph graph;
+  Node node;
+  ChoiceNode(const OpDef& op, Attributes attributes, const std::vector<TensorType>& inputs,
+             const std::vector<TensorType>& outputs) {
     node.op = &op;
-    node.attributes = c.attributes();
+    node.attributes = std::move(attributes);
     for (const TensorType& type : inputs) node.inputs.push_back(graph.add_value("", type));
-    node.outputs = {graph.add_value("", result)};
-    return cpu::takes_windows({graph, node, {}}, onednn_kernel);
-  };
-  const TensorType x{dtype, c.x}, weight{dtype, c.weight()}, y{dtype, c.y()};
-  return {takes(conv2d_op, {x, weight}, y), takes(conv2d_input_gradient_op, {weight, y}, x),
-          takes(conv2d_weight_gradient_op, {x, y}, {DType::f32, weight.shape})};
+    for (const TensorType& type : outputs) node.outputs.push_back(graph.add_value("", type));
+  }
+  bool takes_windows(const char* onednn_kernel) const { return cpu::takes_windows({graph, node, {}}, onednn_kernel); }
+};
+
+Choice choice(const WindowsCase& c, const char* onednn_kernel = kAmx, DType dtype = DType::bf16, int64_t groups = 1) {
+  Attributes attributes = c.attributes();
+  attributes.set("groups", groups);
+  const TensorType x{dtype, c.x}, weight{dtype, c.weight()}, y{dtype, c.y()}, dweight{DType::f32, c.weight()};
+  return {ChoiceNode(conv2d_op, attributes, {x, weight}, {y}).takes_windows(onednn_kernel),
+          ChoiceNode(conv2d_input_gradient_op, attributes, {weight, y}, {x}).takes_windows(onednn_kernel),
+          ChoiceNode(conv2d_weight_gradient_op, attributes, {x, y}, {dweight}).takes_windows(onednn_kernel)};
 }
 
-TEST(WindowsChoice, IsForSmallImagesWithAmx) {
-  const auto same = [](int64_t channels, int64_t size) {
-    return WindowsCase{{2, channels, size, size}, channels, {3, 3}, {1, 1}, {1, 1}};
+WindowsCase same(int64_t channels, int64_t size, int64_t batch = 8) {
+  return {{batch, channels, size, size}, channels, {3, 3}, {1, 1}, {1, 1}};
+}
+// A convolution to `size` pixels, half of those before.
+WindowsCase halving(int64_t channels, int64_t kernel, int64_t size) {
+  return {{8, channels, 2 * size, 2 * size}, 128, {kernel, kernel}, {2, 2}, {kernel / 2, kernel / 2}};
+}
+
+constexpr Choice kNone{false, false, false}, kWeights{false, false, true}, kGradients{false, true, true},
+    kAll{true, true, true};
+
+TEST(WindowsChoice, IsForSmallImages) {
+  EXPECT_EQ(choice(same(128, 4)), kAll);
+  EXPECT_EQ(choice(same(128, 5)), kWeights);
+  EXPECT_EQ(choice(same(128, 16)), kWeights);
+  EXPECT_EQ(choice(same(128, 17)), kNone);
+  EXPECT_EQ(choice(same(64, 8)), kWeights);
+  EXPECT_EQ(choice(same(64, 9)), kNone);
+  EXPECT_EQ(choice(halving(64, 3, 4)), kAll);
+  EXPECT_EQ(choice(halving(64, 3, 8)), kGradients);
+  EXPECT_EQ(choice(halving(64, 3, 9)), kWeights);
+  EXPECT_EQ(choice(halving(64, 3, 17)), kNone);
+  EXPECT_EQ(choice(halving(64, 1, 8)), kGradients);
+}
+
+TEST(WindowsChoice, IsForManyPixelsAndChannels) {
+  EXPECT_EQ(choice(same(128, 4, 7)), kNone);
+  EXPECT_EQ(choice(same(63, 4)), kNone);
+  EXPECT_EQ(choice(halving(63, 3, 4)), kNone);
+  EXPECT_EQ(choice({{8, 512, 4, 4}, 512, {1, 1}}), kNone);
+}
+
+TEST(WindowsChoice, IsForBf16WithAmx) {
+  const WindowsCase c = same(128, 4);
+  EXPECT_EQ(choice(c, "jit_bf16:avx512_core_bf16"), kNone);
+  EXPECT_EQ(choice(c, kAmx, DType::f32), kNone);
+  EXPECT_EQ(choice(c, kAmx, DType::f16), kNone);
+  EXPECT_EQ(choice(c, kAmx, DType::bf16, 2), kNone);
+}
+
+TEST(WindowsChoice, IsForWeightGradientsInF32WithoutABias) {
+  const WindowsCase c = same(128, 4);
+  const TensorType x{DType::bf16, c.x}, y{DType::bf16, c.y()}, bias{DType::f32, {c.channels}};
+  const auto takes = [&](const std::vector<TensorType>& outputs) {
+    return ChoiceNode(conv2d_weight_gradient_op, c.attributes(), {x, y}, outputs).takes_windows(kAmx);
   };
-  const auto halving = [](int64_t kernel, int64_t size) {
-    return WindowsCase{{2, 64, size, size}, 128, {kernel, kernel}, {2, 2}, {kernel / 2, kernel / 2}};
+  EXPECT_TRUE(takes({{DType::f32, c.weight()}}));
+  EXPECT_FALSE(takes({{DType::bf16, c.weight()}}));
+  EXPECT_FALSE(takes({{DType::f32, c.weight()}, bias}));
+}
+
+// y of conv_transpose2d is dx, and x is dy.
+TEST(WindowsChoice, IsForTransposedConvolutions) {
+  const auto takes = [](const WindowsCase& c) {
+    return ChoiceNode(conv_transpose2d_op, c.attributes(), {{DType::bf16, c.weight()}, {DType::bf16, c.y()}},
+                      {{DType::bf16, c.x}})
+        .takes_windows(kAmx);
   };
-  const char* const amx = "brgconv:avx512_core_amx_bf16";
-  const Choice none{false, false, false}, gradients{false, true, true}, all{true, true, true},
-      weights{false, false, true};
-  EXPECT_EQ(choice(same(512, 4), amx), all);
-  EXPECT_EQ(choice(same(256, 7), amx), weights);
-  EXPECT_EQ(choice(same(128, 14), amx), weights);
-  EXPECT_EQ(choice(same(64, 28), amx), none);
-  EXPECT_EQ(choice(same(32, 4), amx), none);
-  EXPECT_EQ(choice(halving(3, 8), amx), all);
-  EXPECT_EQ(choice(halving(3, 14), amx), gradients);
-  EXPECT_EQ(choice(halving(3, 28), amx), weights);
-  EXPECT_EQ(choice(halving(3, 56), amx), none);
-  EXPECT_EQ(choice(halving(1, 28), amx), weights);
-  EXPECT_EQ(choice({{2, 512, 4, 4}, 512, {1, 1}}, amx), none);
-  EXPECT_EQ(choice(same(512, 4), "jit_bf16:avx512_core_bf16"), none);
-  EXPECT_EQ(choice(same(512, 4), amx, DType::f32), none);
+  EXPECT_TRUE(takes(halving(64, 3, 8)));
+  EXPECT_FALSE(takes(halving(64, 3, 9)));
+}
+
+// On a CPU with AMX the device takes these kernels for a small image if it takes oneDNN's with AMX
+// for a large one.
+TEST(WindowsChoice, IsTheDevices) {
+  if (!is_on_cpu()) GTEST_SKIP() << "these are kernels of the CPU, tested is " << test_device();
+  NodeRunner runner(2);
+  const auto kernel = [&](const ChoiceNode& n) { return runner.device().select({n.graph, n.node, {}}).name; };
+  const auto forward = [&](const WindowsCase& c) {
+    return kernel({conv2d_op,
+                   c.attributes(),
+                   {{DType::bf16, c.x}, {DType::bf16, c.weight()}, {DType::f32, {c.channels}}},
+                   {{DType::bf16, c.y()}}});
+  };
+  const auto input_gradient = [&](const WindowsCase& c) {
+    return kernel({conv2d_input_gradient_op,
+                   c.attributes(),
+                   {{DType::bf16, c.weight()}, {DType::bf16, c.y()}},
+                   {{DType::bf16, c.x}}});
+  };
+  const auto weight_gradient = [&](const WindowsCase& c) {
+    return kernel({conv2d_weight_gradient_op,
+                   c.attributes(),
+                   {{DType::bf16, c.x}, {DType::bf16, c.y()}},
+                   {{DType::f32, c.weight()}}});
+  };
+  runner.run([&] {
+    const WindowsCase small = same(128, 4, 64), large = same(128, 28, 64);
+    const auto expect_windows = [](const std::string& of_small, const std::string& of_large) {
+      EXPECT_FALSE(of_large.starts_with("cpu:windows")) << of_large;
+      EXPECT_EQ(of_small == "cpu:windows:matmul", of_large.find("amx") != std::string::npos)
+          << of_small << ", " << of_large;
+    };
+    expect_windows(forward(small), forward(large));
+    expect_windows(input_gradient(small), input_gradient(large));
+    expect_windows(weight_gradient(small), weight_gradient(large));
+  });
 }
 
 }  // namespace

@@ -28,13 +28,14 @@ inline void store(float v, float& to) { to = v; }
 inline void store(float v, Bf16& to) { to.bits = bf16_of_float(v); }
 inline void store(float v, F16& to) { to.bits = f16_of_float(v); }
 
-// 0 if y <= 0, else dy; NaN lets dy pass. In 16 bits y is compared as its bits: from a comparison of
-// floats compilers make a branch, which is mispredicted for half of the numbers.
+// 0 if y <= 0, else dy; NaN lets dy pass. In 16 bits y is compared as its bits: compilers make a
+// branch of a comparison of floats, which is mispredicted for half of the numbers.
 inline float masked(float dy, float y) { return y <= 0 ? 0.0f : dy; }
 template <typename T>
 T masked(T dy, T y) {
   constexpr uint16_t kNegativeInfinity = std::is_same_v<T, Bf16> ? 0xff80 : 0xfc00;
-  const bool is_positive = static_cast<uint16_t>(y.bits - 1)<0x7fff, is_negative_nan = y.bits> kNegativeInfinity;
+  const bool is_positive = static_cast<uint16_t>(y.bits - 1) < 0x7fff;
+  const bool is_negative_nan = y.bits > kNegativeInfinity;
   return {static_cast<uint16_t>(dy.bits & -static_cast<int>(is_positive | is_negative_nan))};
 }
 
@@ -55,8 +56,13 @@ template <typename Visit>
 [[gnu::always_inline]] inline void for_each(const Rows& r, Visit visit) {
   int64_t i = 0;
   for (int64_t row = 0; row < r.count; ++row, i += r.stride) {
-#pragma GCC ivdep     // results may take the place of operands, number by number
+// Results may take the place of operands, number by number.
+#ifdef __clang__
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
 #pragma GCC unroll 1  // written out whole it would not become vectors
+#endif
     for (int64_t l = 0; l < kLanes; ++l) visit(i + l, l);
   }
   for (int64_t l = 0; l < r.rest; ++l) visit(i + l, l);

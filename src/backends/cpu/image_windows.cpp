@@ -1,4 +1,4 @@
-// Copying windows, and which of them pixels read.
+// Copies windows, and computes which windows pixels read.
 #include "backends/cpu/image_windows.h"
 
 #include <algorithm>

@@ -31,7 +31,7 @@ struct ImageWindows {
   // alone, never on the number of threads.
   std::vector<Range> pieces(int64_t samples) const;
   // Copies the windows of samples to [pixels][rows' offsets, columns' offsets, channels], by the
-  // team. Outside of the image are zeros.
+  // team. Numbers outside of the image are 0.
   void copy(const Bf16Bits* image, const Range& samples, Bf16Bits* windows) const;
 };
 

@@ -1,4 +1,4 @@
-// A piece of the samples at a time: the team copies its windows, and then multiplies.
+// The team copies the windows of a piece of the samples, and then multiplies.
 #include "backends/cpu/windows_conv2d.h"
 
 #include <algorithm>
@@ -11,8 +11,6 @@
 
 namespace troika::cpu {
 namespace {
-
-using Tag = dnnl::memory::format_tag;
 
 constexpr auto kBf16 = dnnl::memory::data_type::bf16;
 
@@ -52,7 +50,7 @@ class WindowsKernel : public Kernel {
   virtual void begin() {}
   virtual void end(const Step&) {}
 
-  // y = a b + bias, or adds that to y.
+  // y = a b + bias, or adds a b to y.
   std::unique_ptr<OnednnKernel> product(const CpuDevice& device, const Desc& a, const Desc& b, const Desc& y,
                                         const Desc& bias = {}, bool adds = false) {
     dnnl::primitive_attr attr = user_scratchpad();
@@ -141,7 +139,7 @@ class WindowsWeightGradient : public WindowsKernel {
   const int64_t sample_;  // elements of dy
 };
 
-// With several parts, weights [taps of a part, k][c] and results are copies in scratch.
+// With a stride, weights [taps of a part, k][c] and results [pixels of a step, c] are in scratch.
 class WindowsInputGradient : public WindowsKernel {
  public:
   WindowsInputGradient(const CpuDevice& device, const Window& window, const Shape& dx, const Shape& dy)
@@ -182,7 +180,7 @@ class WindowsInputGradient : public WindowsKernel {
   }
 
  private:
-  bool is_whole() const { return parts_.size() == 1 && stride_[0] * stride_[1] == 1; }
+  bool is_whole() const { return stride_[0] * stride_[1] == 1; }
   int64_t sample_elements() const { return shape_[1] * shape_[2] * shape_[3]; }
 
   // Sorts the weights' taps by parts.
@@ -226,7 +224,7 @@ class WindowsInputGradient : public WindowsKernel {
 };
 
 LayoutPtr channels_last(const TensorType& type) {
-  return layout_of(Desc(type.shape.dims(), onednn_type(type.dtype), Tag::nhwc), type);
+  return layout_of(Desc(type.shape.dims(), onednn_type(type.dtype), dnnl::memory::format_tag::nhwc), type);
 }
 
 // [taps][k][c]
@@ -250,7 +248,6 @@ KernelChoice windows_choice(std::unique_ptr<WindowsProduct> kernel, std::vector<
 }  // namespace
 
 bool takes_windows(const KernelRequest& request, std::string_view onednn_kernel) {
-  constexpr int64_t kLeastChannels = 64;
   const Node& node = request.node;
   const bool is_forward = node.op == &conv2d_op, is_weight_gradient = node.op == &conv2d_weight_gradient_op;
   const TensorType& result = request.graph.type(node.outputs[0]);
@@ -258,15 +255,20 @@ bool takes_windows(const KernelRequest& request, std::string_view onednn_kernel)
                    &y = is_forward ? result : request.graph.type(node.inputs[1]);
   if (x.dtype != DType::bf16 || onednn_kernel.find("amx") == std::string_view::npos) return false;
   if (is_weight_gradient && (node.outputs.size() > 1 || result.dtype != DType::f32)) return false;
-  if (node.attributes.integer("groups") != 1 || std::min(x.shape[1], y.shape[1]) < kLeastChannels) return false;
   const Window window = Window::of(node);
   const bool has_stride = window.stride[0] * window.stride[1] > 1;
   if (!has_stride && window.kernel[0] * window.kernel[1] == 1) return false;  // x itself has the windows
-  // The fewer pixels, the worse oneDNN's kernels fill their tiles; with more, copies of windows are
-  // slower. Up to 256 pixels oneDNN's weight gradient is about as fast, but its threads wait for each
-  // other in loops: if other programs use the cores, it takes a hundred times as long.
-  const int64_t most_pixels = is_weight_gradient ? 256 : has_stride && !is_forward ? 64 : 16;
-  return y.shape[2] * y.shape[3] <= most_pixels;
+  if (node.attributes.integer("groups") != 1) return false;
+  // With fewer products, packing the weights takes longer than multiplying.
+  constexpr int64_t kLeastChannels = 64, kLeastPixels = 128;
+  const int64_t pixels = y.shape[2] * y.shape[3];  // of a sample
+  if (std::min(x.shape[1], y.shape[1]) < kLeastChannels || x.shape[0] * pixels < kLeastPixels) return false;
+  // The fewer pixels, the worse oneDNN's kernels fill their tiles. With more, copies of windows are
+  // slower. Above 64 pixels oneDNN's weight gradient is about as fast, but with more than 64
+  // channels its threads wait for each other in loops. If other programs use the cores, oneDNN's
+  // kernel takes a hundred times as long.
+  if (is_weight_gradient) return pixels <= (std::max(x.shape[1], y.shape[1]) > 64 ? 256 : 64);
+  return pixels <= (has_stride && !is_forward ? 64 : 16);
 }
 
 KernelChoice windows_conv2d(const CpuDevice& device, const KernelRequest& request) {
