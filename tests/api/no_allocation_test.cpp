@@ -17,6 +17,7 @@ struct Case {
   int32_t devices;
   int32_t layer = 1, channel = 1, micro_batches = 1;
   bool is_uneven = false;  // shares of a batch that are not equal, and weights of classes and samples
+  int32_t precision = TROIKA_PRECISION_F32;
 };
 
 // Returns a model with LSTM and GRU over [side, side], which are recomputed for the backward pass,
@@ -82,6 +83,7 @@ TEST_P(NoAllocation, in_a_step) {
   options.mesh.layer = c.layer;
   options.mesh.channel = c.channel;
   options.micro_batches = c.micro_batches;
+  options.precision = c.precision;
   options.recompute_segments = is_sequence ? 4 : 0;
   const double shares[] = {3, 1}, class_weights[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
   if (c.is_uneven) {
@@ -119,17 +121,18 @@ TEST_P(NoAllocation, in_a_step) {
   troika_context_destroy(context);
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, NoAllocation,
-                         testing::Values(Case{"lenet_on_1_device", "d2l_lenet", 28, 1},
-                                         Case{"lenet_on_2_devices", "d2l_lenet", 28, 2},
-                                         Case{"resnet18_on_1_device", "d2l_resnet18", 8, 1},
-                                         Case{"resnet18_on_2_devices", "d2l_resnet18", 8, 2},
-                                         Case{"sequences_on_1_device", "sequences", 28, 1},
-                                         Case{"sequences_on_2_devices", "sequences", 28, 2},
-                                         Case{"lenet_in_micro_batches", "d2l_lenet", 28, 2, 1, 1, 2},
-                                         Case{"lenet_by_layer_and_channel", "d2l_lenet", 28, 4, 2, 2, 2},
-                                         Case{"lenet_in_uneven_parts", "d2l_lenet", 28, 2, 1, 1, 1, true}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Of, NoAllocation,
+    testing::Values(Case{"lenet_on_1_device", "d2l_lenet", 28, 1}, Case{"lenet_on_2_devices", "d2l_lenet", 28, 2},
+                    Case{"resnet18_on_1_device", "d2l_resnet18", 8, 1},
+                    Case{"resnet18_on_2_devices", "d2l_resnet18", 8, 2},
+                    Case{"sequences_on_1_device", "sequences", 28, 1},
+                    Case{"sequences_on_2_devices", "sequences", 28, 2},
+                    Case{"lenet_in_micro_batches", "d2l_lenet", 28, 2, 1, 1, 2},
+                    Case{"lenet_by_layer_and_channel", "d2l_lenet", 28, 4, 2, 2, 2},
+                    Case{"lenet_in_uneven_parts", "d2l_lenet", 28, 2, 1, 1, 1, true},
+                    Case{"resnet18_in_bf16", "d2l_resnet18", 28, 1, 1, 1, 1, false, TROIKA_PRECISION_BF16}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace troika::test

@@ -167,8 +167,8 @@ void add_batch_norm2d(std::vector<Case>& cases) {
     cases.push_back(c);
   }
   // With two gradients of y, which the first pass of the kernel adds up.
-  for (const BatchNorm& b :
-       std::vector<BatchNorm>{{{3, 16, 5, 4}}, {{1, 17, 3, 7}, false, true}, {{2, 50, 3, 5}, true, true}}) {
+  for (const BatchNorm& b : std::vector<BatchNorm>{
+           {{3, 16, 5, 4}}, {{1, 17, 3, 7}, false, true}, {{2, 50, 3, 5}, true, true}, {{3, 32, 12, 11}, true, true}}) {
     const TensorType channel = f32({b.x[1]});
     const std::optional<TensorType> y = b.relu ? std::optional(f32(b.x)) : std::nullopt;
     Case c{"batch_norm2d_gradient",

@@ -87,17 +87,22 @@ class Windows : public testing::TestWithParam<WindowsCase> {
     const Array* array;  // or none
   };
 
-  // Compares the result of a kernel with sums: f32 adds up in another order, and a result in bf16
-  // is rounded.
+  struct Output {
+    TensorType type;
+    const Sums* expected;
+  };
+
+  // Compares the results of a kernel with sums: f32 adds up in another order, and results in bf16
+  // are rounded.
   void expect_sums(Select select, const OpDef& op, Attributes attributes, const std::vector<Input>& inputs,
-                   const TensorType& result, const Sums& expected) {
+                   const std::vector<Output>& outputs) {
     Graph graph;
     Node node;
     node.op = &op;
     node.name = "conv";
     node.attributes = std::move(attributes);
     for (const Input& input : inputs) node.inputs.push_back(input.array ? graph.add_value("", input.type) : kNoValue);
-    node.outputs = {graph.add_value("", result)};
+    for (const Output& output : outputs) node.outputs.push_back(graph.add_value("", output.type));
     graph.add_node(node);
     std::string missing;
     runner_.run([&] {
@@ -108,11 +113,14 @@ class Windows : public testing::TestWithParam<WindowsCase> {
         KernelChoice choice =
             select(dynamic_cast<const cpu::CpuDevice&>(runner_.device()), {graph, graph.nodes()[0], {}});
         const NodeRunner::Result run = runner_.run_node(graph, graph.nodes()[0], held, std::move(choice));
-        const Array found = runner_.read(run.outputs[0]);
-        const double rounding = result.dtype == DType::bf16 ? 0x1p-8 : 0;
-        for (int64_t i = 0; i < found.elements(); ++i)
-          ASSERT_NEAR(found[i], expected.sums[i], 1e-5 * expected.sizes[i] + rounding * std::abs(expected.sums[i]))
-              << "element " << i;
+        for (size_t k = 0; k < outputs.size(); ++k) {
+          const Array found = runner_.read(run.outputs[k]);
+          const Sums& e = *outputs[k].expected;
+          const double rounding = outputs[k].type.dtype == DType::bf16 ? 0x1p-8 : 0;
+          for (int64_t i = 0; i < found.elements(); ++i)
+            ASSERT_NEAR(found[i], e.sums[i], 1e-5 * e.sizes[i] + rounding * std::abs(e.sums[i]))
+                << "output " << k << ", element " << i;
+        }
       } catch (const dnnl::error& e) {
         if (e.status != dnnl_unimplemented) throw;
         missing = e.what();
@@ -143,7 +151,7 @@ TEST_P(Windows, HaveTheConvolutionOfPlainLoops) {
         y.sums[i] = std::max(0.0, y.sums[i] + bias[i / (c.size(0) * c.size(1)) % c.channels]);
     expect_sums(cpu::windows_conv2d, conv2d_op, attributes,
                 {{bf16(c.x), &x}, {bf16(c.weight()), &weight}, {{DType::f32, {c.channels}}, relu ? &bias : nullptr}},
-                bf16(c.y()), y);
+                {{bf16(c.y()), &y}});
   }
 }
 
@@ -155,39 +163,48 @@ TEST_P(Windows, HaveTheInputGradientOfPlainLoops) {
                    [&](int64_t n, int64_t k, int64_t h, int64_t w, int64_t channel, int64_t x_h, int64_t x_w, int64_t i,
                        int64_t j) { dx.add(n, channel, x_h, x_w, dy.at(n, k, h, w) * weight.at(k, channel, i, j)); });
   expect_sums(cpu::windows_conv2d_input_gradient, conv2d_input_gradient_op, c.attributes(),
-              {{bf16(c.weight()), &weight}, {bf16(c.y()), &dy}}, bf16(c.x), dx);
+              {{bf16(c.weight()), &weight}, {bf16(c.y()), &dy}}, {{bf16(c.x), &dx}});
 }
 
 TEST_P(Windows, HaveTheWeightGradientOfPlainLoops) {
   const WindowsCase& c = GetParam();
   Array x = random_bf16(c.x, random_), dy = random_bf16(c.y(), random_);
-  Sums dweight(c.weight());
+  Sums dweight(c.weight()), dbias({1, c.channels, 1, 1});
   for_each_product(c,
                    [&](int64_t n, int64_t k, int64_t h, int64_t w, int64_t channel, int64_t x_h, int64_t x_w, int64_t i,
                        int64_t j) { dweight.add(k, channel, i, j, dy.at(n, k, h, w) * x.at(n, channel, x_h, x_w)); });
-  expect_sums(cpu::windows_conv2d_weight_gradient, conv2d_weight_gradient_op, c.attributes(),
-              {{bf16(c.x), &x}, {bf16(c.y()), &dy}}, {DType::f32, c.weight()}, dweight);
+  for (int64_t i = 0; i < dy.elements(); ++i) dbias.add(0, i / (c.size(0) * c.size(1)) % c.channels, 0, 0, dy[i]);
+  const std::vector<Input> inputs = {{bf16(c.x), &x}, {bf16(c.y()), &dy}};
+  std::vector<Output> outputs = {{{DType::f32, c.weight()}, &dweight}};
+  Attributes attributes = c.attributes();
+  expect_sums(cpu::windows_conv2d_weight_gradient, conv2d_weight_gradient_op, attributes, inputs, outputs);
+  outputs.push_back({{DType::f32, {c.channels}}, &dbias});
+  attributes.set("bias", int64_t{1});
+  expect_sums(cpu::windows_conv2d_weight_gradient, conv2d_weight_gradient_op, attributes, inputs, outputs);
 }
 
-// Padding, stride, dilation, windows that are the image, pixels that no window reads, and several
-// pieces of the samples.
+// Padding, stride, dilation, windows that are the image or its pixels, pixels that no window reads,
+// and several pieces of the samples.
 INSTANTIATE_TEST_SUITE_P(Sizes, Windows,
                          testing::Values(WindowsCase{{3, 64, 7, 7}, 80, {3, 3}, {1, 1}, {1, 1}},
                                          WindowsCase{{2, 65, 9, 6}, 70, {3, 2}, {2, 1}, {1, 0}, {1, 2}},
                                          WindowsCase{{2, 48, 11, 10}, 32, {3, 3}, {2, 2}, {1, 1}, {2, 1}},
                                          WindowsCase{{4, 64, 8, 7}, 96, {1, 1}, {2, 2}},
+                                         WindowsCase{{3, 40, 5, 7}, 24, {1, 1}},
+                                         WindowsCase{{2, 17, 5, 4}, 24, {1, 1}, {1, 1}, {1, 0}},
+                                         WindowsCase{{2, 33, 6, 4}, 16, {1, 1}, {2, 1}},
                                          WindowsCase{{5, 33, 4, 3}, 17, {4, 3}},
                                          WindowsCase{{2, 32, 12, 13}, 16, {2, 3}, {4, 5}, {0, 1}},
+                                         WindowsCase{{2, 32, 5, 4}, 16, {2, 2}, {2, 2}},
                                          WindowsCase{{1, 16, 5, 5}, 16, {5, 5}, {2, 2}, {2, 2}},
                                          WindowsCase{{43, 512, 8, 8}, 3, {3, 3}, {1, 1}, {1, 1}},
+                                         WindowsCase{{2, 3, 20, 19}, 40, {7, 7}, {2, 2}, {3, 3}},
                                          WindowsCase{{41, 3, 9, 16}, 512, {3, 3}, {1, 2}, {1, 1}}));
 
 struct Choice {
   bool forward, input_gradient, weight_gradient;
   bool operator==(const Choice&) const = default;
 };
-
-const char* const kAmx = "brgconv:avx512_core_amx_bf16";
 
 // A node of the convolution, without names.
 struct ChoiceNode {
@@ -200,16 +217,16 @@ struct ChoiceNode {
     for (const TensorType& type : inputs) node.inputs.push_back(graph.add_value("", type));
     for (const TensorType& type : outputs) node.outputs.push_back(graph.add_value("", type));
   }
-  bool takes_windows(const char* onednn_kernel) const { return cpu::takes_windows({graph, node, {}}, onednn_kernel); }
+  bool takes_windows(bool has_amx = true) const { return cpu::takes_windows({graph, node, {}}, has_amx); }
 };
 
-Choice choice(const WindowsCase& c, const char* onednn_kernel = kAmx, DType dtype = DType::bf16, int64_t groups = 1) {
+Choice choice(const WindowsCase& c, bool has_amx = true, DType dtype = DType::bf16, int64_t groups = 1) {
   Attributes attributes = c.attributes();
   attributes.set("groups", groups);
   const TensorType x{dtype, c.x}, weight{dtype, c.weight()}, y{dtype, c.y()}, dweight{DType::f32, c.weight()};
-  return {ChoiceNode(conv2d_op, attributes, {x, weight}, {y}).takes_windows(onednn_kernel),
-          ChoiceNode(conv2d_input_gradient_op, attributes, {weight, y}, {x}).takes_windows(onednn_kernel),
-          ChoiceNode(conv2d_weight_gradient_op, attributes, {x, y}, {dweight}).takes_windows(onednn_kernel)};
+  return {ChoiceNode(conv2d_op, attributes, {x, weight}, {y}).takes_windows(has_amx),
+          ChoiceNode(conv2d_input_gradient_op, attributes, {weight, y}, {x}).takes_windows(has_amx),
+          ChoiceNode(conv2d_weight_gradient_op, attributes, {x, y}, {dweight}).takes_windows(has_amx)};
 }
 
 WindowsCase same(int64_t channels, int64_t size, int64_t batch = 8) {
@@ -235,32 +252,50 @@ TEST(WindowsChoice, IsForSmallImages) {
   EXPECT_EQ(choice(halving(64, 3, 9)), kWeights);
   EXPECT_EQ(choice(halving(64, 3, 17)), kNone);
   EXPECT_EQ(choice(halving(64, 1, 8)), kGradients);
+  EXPECT_EQ(choice({{8, 128, 4, 4}, 128, {1, 1}}), kGradients);
+  EXPECT_EQ(choice({{8, 128, 8, 8}, 128, {1, 1}}), kGradients);
+  EXPECT_EQ(choice({{8, 128, 9, 9}, 128, {1, 1}}), kWeights);
+  EXPECT_EQ(choice({{8, 128, 4, 4}, 128, {1, 1}, {1, 1}, {0, 1}}), kWeights);
 }
 
 TEST(WindowsChoice, IsForManyPixelsAndChannels) {
   EXPECT_EQ(choice(same(128, 4, 7)), kNone);
-  EXPECT_EQ(choice(same(63, 4)), kNone);
-  EXPECT_EQ(choice(halving(63, 3, 4)), kNone);
-  EXPECT_EQ(choice({{8, 512, 4, 4}, 512, {1, 1}}), kNone);
+  EXPECT_EQ(choice(same(63, 4)), kWeights);
+  EXPECT_EQ(choice(halving(63, 3, 4)), kWeights);
+  EXPECT_EQ(choice(same(16, 4)), kWeights);
+  EXPECT_EQ(choice(same(15, 4)), kNone);
+  EXPECT_EQ(choice(halving(15, 3, 4)), kNone);
+}
+
+TEST(WindowsChoice, IsForImagesOfFewChannelsWithLongWindows) {
+  const auto stem = [](int64_t channels, int64_t outputs, int64_t kernel) {
+    return WindowsCase{{2, channels, 64, 64}, outputs, {kernel, kernel}, {2, 2}, {3, 3}};
+  };
+  const Choice both{true, false, true};
+  EXPECT_EQ(choice(stem(3, 64, 7)), both);
+  EXPECT_EQ(choice(stem(4, 32, 7)), both);
+  EXPECT_EQ(choice(stem(3, 31, 7)), kNone);
+  EXPECT_EQ(choice(stem(2, 64, 7)), kNone);
+  EXPECT_EQ(choice(stem(5, 64, 7)), kNone);
+  EXPECT_EQ(choice(stem(3, 64, 7), false), kNone);
 }
 
 TEST(WindowsChoice, IsForBf16WithAmx) {
   const WindowsCase c = same(128, 4);
-  EXPECT_EQ(choice(c, "jit_bf16:avx512_core_bf16"), kNone);
-  EXPECT_EQ(choice(c, kAmx, DType::f32), kNone);
-  EXPECT_EQ(choice(c, kAmx, DType::f16), kNone);
-  EXPECT_EQ(choice(c, kAmx, DType::bf16, 2), kNone);
+  EXPECT_EQ(choice(c, false), kNone);
+  EXPECT_EQ(choice(c, true, DType::f32), kNone);
+  EXPECT_EQ(choice(c, true, DType::f16), kNone);
+  EXPECT_EQ(choice(c, true, DType::bf16, 2), kNone);
 }
 
-TEST(WindowsChoice, IsForWeightGradientsInF32WithoutABias) {
+TEST(WindowsChoice, IsForWeightGradientsInF32) {
   const WindowsCase c = same(128, 4);
-  const TensorType x{DType::bf16, c.x}, y{DType::bf16, c.y()}, bias{DType::f32, {c.channels}};
-  const auto takes = [&](const std::vector<TensorType>& outputs) {
-    return ChoiceNode(conv2d_weight_gradient_op, c.attributes(), {x, y}, outputs).takes_windows(kAmx);
+  const TensorType x{DType::bf16, c.x}, y{DType::bf16, c.y()};
+  const auto takes = [&](DType dtype) {
+    return ChoiceNode(conv2d_weight_gradient_op, c.attributes(), {x, y}, {{dtype, c.weight()}}).takes_windows();
   };
-  EXPECT_TRUE(takes({{DType::f32, c.weight()}}));
-  EXPECT_FALSE(takes({{DType::bf16, c.weight()}}));
-  EXPECT_FALSE(takes({{DType::f32, c.weight()}, bias}));
+  EXPECT_TRUE(takes(DType::f32));
+  EXPECT_FALSE(takes(DType::bf16));
 }
 
 // y of conv_transpose2d is dx, and x is dy.
@@ -268,14 +303,13 @@ TEST(WindowsChoice, IsForTransposedConvolutions) {
   const auto takes = [](const WindowsCase& c) {
     return ChoiceNode(conv_transpose2d_op, c.attributes(), {{DType::bf16, c.weight()}, {DType::bf16, c.y()}},
                       {{DType::bf16, c.x}})
-        .takes_windows(kAmx);
+        .takes_windows();
   };
   EXPECT_TRUE(takes(halving(64, 3, 8)));
   EXPECT_FALSE(takes(halving(64, 3, 9)));
 }
 
-// On a CPU with AMX the device takes these kernels for a small image if it takes oneDNN's with AMX
-// for a large one.
+// With AMX, and only then, the device takes these kernels for a small image.
 TEST(WindowsChoice, IsTheDevices) {
   if (!is_on_cpu()) GTEST_SKIP() << "these are kernels of the CPU, tested is " << test_device();
   NodeRunner runner(2);
@@ -302,8 +336,7 @@ TEST(WindowsChoice, IsTheDevices) {
     const WindowsCase small = same(128, 4, 64), large = same(128, 28, 64);
     const auto expect_windows = [](const std::string& of_small, const std::string& of_large) {
       EXPECT_FALSE(of_large.starts_with("cpu:windows")) << of_large;
-      EXPECT_EQ(of_small == "cpu:windows:matmul", of_large.find("amx") != std::string::npos)
-          << of_small << ", " << of_large;
+      EXPECT_EQ(of_small == "cpu:windows:matmul", cpu::has_amx()) << of_small;
     };
     expect_windows(forward(small), forward(large));
     expect_windows(input_gradient(small), input_gradient(large));

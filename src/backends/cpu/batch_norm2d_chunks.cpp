@@ -68,19 +68,20 @@ template <typename Visit>
   for (int64_t l = 0; l < r.rest; ++l) visit(i + l, l);
 }
 
-// sums[l] = sum of v[i].
+// Adds v[i] to sums[l].
 template <typename T>
 TROIKA_VECTORIZE void sum_lanes(const T* v, const Rows& r, float* sums) {
-  float lane[kLanes] = {};
+  float lane[kLanes];
+  for (int64_t l = 0; l < kLanes; ++l) lane[l] = sums[l];
   for_each(r, [&](int64_t i, int64_t l) { lane[l] += to_float(v[i]); });
   for (int64_t l = 0; l < kLanes; ++l) sums[l] = lane[l];
 }
 
-// sums[l] = sum of (v[i] - center[l])^2.
+// Adds (v[i] - center[l])^2 to sums[l].
 template <typename T>
 TROIKA_VECTORIZE void square_lanes(const T* v, const Rows& r, const float* center, float* sums) {
-  float lane[kLanes] = {}, c[kLanes];
-  for (int64_t l = 0; l < kLanes; ++l) c[l] = center[l];
+  float lane[kLanes], c[kLanes];
+  for (int64_t l = 0; l < kLanes; ++l) lane[l] = sums[l], c[l] = center[l];
   for_each(r, [&](int64_t i, int64_t l) {
     const float d = to_float(v[i]) - c[l];
     lane[l] += d * d;
@@ -109,13 +110,13 @@ TROIKA_VECTORIZE void apply(const T* x, const T* residual, T* y, const Rows& r, 
     });
 }
 
-// dz = dy if y > 0 (y null: always), written if `dz` is not null; sums[l] of dz, products[l] of dz
-// * (x - mean).
+// dz = dy if y > 0 (y null: always), written if `dz` is not null. Adds dz to sums[l], and dz * (x -
+// mean) to products[l].
 template <typename T>
 TROIKA_VECTORIZE void gradient_sums(const T* x, const T* y, const T* dy, T* dz, const Rows& r, const float* mean,
                                     float* sums, float* products) {
-  float s[kLanes] = {}, p[kLanes] = {}, c[kLanes];
-  for (int64_t l = 0; l < kLanes; ++l) c[l] = mean[l];
+  float s[kLanes], p[kLanes], c[kLanes];
+  for (int64_t l = 0; l < kLanes; ++l) s[l] = sums[l], p[l] = products[l], c[l] = mean[l];
   if (!y)
     for_each(r, [&](int64_t i, int64_t l) {
       const float d = to_float(dy[i]);
@@ -167,18 +168,19 @@ void fold(const float* lanes, int64_t block, double* channels) {
   for (int64_t l = 0; l < kLanes; ++l) channels[l % block] += lanes[l];
 }
 
-// Spreads one number a channel over the 16 lanes; channels that only pad a block get `padding`.
+// Spreads one number per channel over the 16 lanes; channels that only pad a block get 0.
 template <typename Number>
-void spread(const Number* values, const ChunkView& v, int64_t c_block, float padding, float* lanes) {
+void spread(const Number* values, const ChunkView& v, int64_t c_block, float* lanes) {
   for (int64_t l = 0; l < kLanes; ++l) {
     const int64_t channel = c_block * v.block + l % v.block;
-    lanes[l] = channel < v.channels ? static_cast<float>(values[channel]) : padding;
+    lanes[l] = channel < v.channels ? static_cast<float>(values[channel]) : 0.0f;
   }
 }
 
 bool is_supported(const std::optional<ImageView>& view) {
   if (!view) return false;
-  return view->block == 1 || view->block == 4 || view->block == 8 || view->block % kLanes == 0;
+  if (view->block > kLanes) return view->block % kLanes == 0 && view->c_blocks == 1;  // channels last
+  return view->block == 1 || view->block == 4 || view->block == 8 || view->block == kLanes;
 }
 
 Rows rows_of(const ChunkView& v) {
@@ -204,14 +206,55 @@ auto* part(Image* image, int64_t at) {
   return image ? static_cast<Number*>(image) + at : nullptr;
 }
 
-// Calls body(number, chunk, its first address). `number` has the type of the image's numbers.
+// Chunks that one thread walks together: first, first + 1, ... of a sample. If channels come last,
+// a line of a cache has two chunks in 16 bits, and processors load lines in pairs.
+struct ChunkGroup {
+  static constexpr int64_t kMost = 4;
+  int64_t first, count;
+};
+using GroupLanes = float[ChunkGroup::kMost][kLanes];
+
+int64_t most_chunks(const ChunkView& v) {
+  if (v.stride == v.block) return 1;
+  int64_t most = ChunkGroup::kMost;
+  while (most > 1 && v.n * v.c_blocks / most < 2 * team_size()) most /= 2;
+  return most;
+}
+
+// Calls body(number, group). `number` has the type of the image's numbers.
 template <typename Body>
-void for_each_chunk(const ChunkView& v, const Body& body) {
+void for_each_group(const ChunkView& v, const Body& body) {
+  const int64_t most = most_chunks(v), groups = (v.c_blocks + most - 1) / most;  // groups of a sample
   with_number(v.dtype, [&](auto number) {
-    parallel_for(v.n * v.c_blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t chunk = begin; chunk < end; ++chunk) body(number, chunk, begin_of(v, chunk));
+    parallel_for(v.n * groups, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t c_block = i % groups * most;
+        body(number, ChunkGroup{i / groups * v.c_blocks + c_block, std::min(most, v.c_blocks - c_block)});
+      }
     });
   });
+}
+
+// Calls visit(k, address, rows) for pieces of the rows of chunk first + k. A piece of all chunks
+// comes before the next piece, so that chunks find the lines that they share in a cache.
+template <typename Visit>
+void for_each_piece(const ChunkView& v, const ChunkGroup& group, const Visit& visit) {
+  constexpr int64_t kPieceRows = 64;
+  const Rows rows = rows_of(v);
+  const int64_t most = group.count > 1 ? kPieceRows : rows.count;
+  int64_t row = 0;
+  do {
+    const int64_t count = std::min(most, rows.count - row);
+    const Rows piece{count, rows.stride, rows.rest};  // with a rest there is one piece
+    for (int64_t k = 0; k < group.count; ++k) visit(k, begin_of(v, group.first + k) + row * rows.stride, piece);
+    row += count;
+  } while (row < rows.count);
+}
+
+// Spreads one number per channel over the lanes of a group's chunks.
+template <typename Number>
+void spread(const Number* values, const ChunkView& v, const ChunkGroup& group, GroupLanes& lanes) {
+  for (int64_t k = 0; k < group.count; ++k) spread(values, v, (group.first + k) % v.c_blocks, lanes[k]);
 }
 
 }  // namespace
@@ -229,20 +272,27 @@ ChunkView chunk_view(const TensorType& type, const LayoutPtr& layout) {
 }
 
 void find_chunk_moments(const void* x, const ChunkView& v, double* partial) {
-  const Rows rows = rows_of(v);
-  for_each_chunk(v, [&](auto number, int64_t chunk, int64_t at) {
-    const auto* const values = part<decltype(number)>(x, at);
-    float lanes[kLanes], center[kLanes];
-    double* p = numbers_of(partial, v, chunk);
-    sum_lanes(values, rows, lanes);
-    fold(lanes, v.block, p);
-    for (int64_t b = 0; b < v.block; ++b) p[b] /= static_cast<double>(v.spatial);
-    for (int64_t l = 0; l < kLanes; ++l) center[l] = static_cast<float>(p[l % v.block]);
-    square_lanes(values, rows, center, lanes);
-    fold(lanes, v.block, p + v.block);
-    for (int64_t b = 0; b < v.block; ++b) {  // the squares were taken around the rounded mean
-      const double rounding = p[b] - center[b];
-      p[v.block + b] -= static_cast<double>(v.spatial) * rounding * rounding;
+  for_each_group(v, [&](auto number, const ChunkGroup& group) {
+    using T = decltype(number);
+    GroupLanes sums = {}, centers, squares = {};
+    for_each_piece(v, group,
+                   [&](int64_t k, int64_t at, const Rows& rows) { sum_lanes(part<T>(x, at), rows, sums[k]); });
+    for (int64_t k = 0; k < group.count; ++k) {
+      double* const p = numbers_of(partial, v, group.first + k);
+      fold(sums[k], v.block, p);
+      for (int64_t b = 0; b < v.block; ++b) p[b] /= static_cast<double>(v.spatial);
+      for (int64_t l = 0; l < kLanes; ++l) centers[k][l] = static_cast<float>(p[l % v.block]);
+    }
+    for_each_piece(v, group, [&](int64_t k, int64_t at, const Rows& rows) {
+      square_lanes(part<T>(x, at), rows, centers[k], squares[k]);
+    });
+    for (int64_t k = 0; k < group.count; ++k) {
+      double* const p = numbers_of(partial, v, group.first + k);
+      fold(squares[k], v.block, p + v.block);
+      for (int64_t b = 0; b < v.block; ++b) {  // the squares were taken around the rounded mean
+        const double rounding = p[b] - centers[k][b];
+        p[v.block + b] -= static_cast<double>(v.spatial) * rounding * rounding;
+      }
     }
   });
 }
@@ -261,29 +311,34 @@ Moments moments_of(const double* partial, const ChunkView& v, int64_t channel) {
 
 void apply_chunks(const void* x, const void* residual, void* y, const ChunkView& v, const float* mean,
                   const double* scale, const float* bias, bool relu) {
-  const Rows rows = rows_of(v);
-  for_each_chunk(v, [&](auto number, int64_t chunk, int64_t at) {
+  for_each_group(v, [&](auto number, const ChunkGroup& group) {
     using T = decltype(number);
-    float mu[kLanes], a[kLanes], b[kLanes];
-    spread(mean, v, chunk % v.c_blocks, 0.0f, mu);
-    spread(scale, v, chunk % v.c_blocks, 0.0f, a);
-    spread(bias, v, chunk % v.c_blocks, 0.0f, b);
-    apply(part<T>(x, at), part<T>(residual, at), part<T>(y, at), rows, mu, a, b, relu);
+    GroupLanes mu, a, b;
+    spread(mean, v, group, mu);
+    spread(scale, v, group, a);
+    spread(bias, v, group, b);
+    for_each_piece(v, group, [&](int64_t k, int64_t at, const Rows& rows) {
+      apply(part<T>(x, at), part<T>(residual, at), part<T>(y, at), rows, mu[k], a[k], b[k], relu);
+    });
   });
 }
 
 void find_chunk_gradient_sums(const void* x, const void* y, const void* dy, const void* more, void* dz,
                               const ChunkView& v, const float* mean, double* partial) {
-  const Rows rows = rows_of(v);
-  for_each_chunk(v, [&](auto number, int64_t chunk, int64_t at) {
+  for_each_group(v, [&](auto number, const ChunkGroup& group) {
     using T = decltype(number);
-    float mu[kLanes], sums[kLanes], products[kLanes];
-    spread(mean, v, chunk % v.c_blocks, 0.0f, mu);
-    if (more) add(part<T>(dy, at), part<T>(more, at), part<T>(dz, at), rows);
-    const T* const gradient = more ? part<T>(dz, at) : part<T>(dy, at);
-    gradient_sums(part<T>(x, at), part<T>(y, at), gradient, part<T>(dz, at), rows, mu, sums, products);
-    fold(sums, v.block, numbers_of(partial, v, chunk));
-    fold(products, v.block, numbers_of(partial, v, chunk) + v.block);
+    GroupLanes mu, sums = {}, products = {};
+    spread(mean, v, group, mu);
+    for_each_piece(v, group, [&](int64_t k, int64_t at, const Rows& rows) {
+      if (more) add(part<T>(dy, at), part<T>(more, at), part<T>(dz, at), rows);
+      const T* const gradient = more ? part<T>(dz, at) : part<T>(dy, at);
+      gradient_sums(part<T>(x, at), part<T>(y, at), gradient, part<T>(dz, at), rows, mu[k], sums[k], products[k]);
+    });
+    for (int64_t k = 0; k < group.count; ++k) {
+      double* const p = numbers_of(partial, v, group.first + k);
+      fold(sums[k], v.block, p);
+      fold(products[k], v.block, p + v.block);
+    }
   });
 }
 
@@ -299,16 +354,17 @@ GradientSums gradient_sums_of(const double* partial, const ChunkView& v, int64_t
 
 void apply_chunk_gradients(const void* x, const void* y, const void* dy, void* dx, const ChunkView& v,
                            const float* mean, const double* a, const double* b, const double* c) {
-  const Rows rows = rows_of(v);
-  for_each_chunk(v, [&](auto number, int64_t chunk, int64_t at) {
+  for_each_group(v, [&](auto number, const ChunkGroup& group) {
     using T = decltype(number);
-    float mu[kLanes], fa[kLanes], fb[kLanes], fc[kLanes];
-    const int64_t c_block = chunk % v.c_blocks;
-    spread(mean, v, c_block, 0.0f, mu);
-    spread(a, v, c_block, 0.0f, fa);
-    spread(b, v, c_block, 0.0f, fb);
-    spread(c, v, c_block, 0.0f, fc);
-    apply_gradient(part<T>(x, at), part<T>(y, at), part<T>(dy, at), part<T>(dx, at), rows, mu, fa, fb, fc);
+    GroupLanes mu, fa, fb, fc;
+    spread(mean, v, group, mu);
+    spread(a, v, group, fa);
+    spread(b, v, group, fb);
+    spread(c, v, group, fc);
+    for_each_piece(v, group, [&](int64_t k, int64_t at, const Rows& rows) {
+      apply_gradient(part<T>(x, at), part<T>(y, at), part<T>(dy, at), part<T>(dx, at), rows, mu[k], fa[k], fb[k],
+                     fc[k]);
+    });
   });
 }
 

@@ -74,7 +74,7 @@ KernelChoice select_conv2d(const CpuDevice& device, const KernelRequest& request
   if (x.dtype == DType::f32)
     if (const int64_t block = winograd_block(node, x.shape, weight.shape, y.shape, pd))
       return winograd_conv2d(request, block);
-  if (takes_windows(request, pd.impl_info_str())) return windows_conv2d(device, request);
+  if (takes_windows(request, has_amx())) return windows_conv2d(device, request);
   return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS}, {DNNL_ARG_DST});
 }
 
@@ -93,7 +93,7 @@ KernelChoice select_conv2d_input_gradient(const CpuDevice& device, const KernelR
       return winograd_conv2d_input_gradient(request, block);
     if (fills_badly) return columns_conv2d_input_gradient(request);
   }
-  if (takes_windows(request, pd.impl_info_str())) return windows_conv2d_input_gradient(device, request);
+  if (takes_windows(request, has_amx())) return windows_conv2d_input_gradient(device, request);
   return onednn_choice(device, request, pd, {DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}, {DNNL_ARG_DIFF_SRC});
 }
 
@@ -117,7 +117,7 @@ KernelChoice select_conv2d_weight_gradient(const CpuDevice& device, const Kernel
   if (x.dtype == DType::f32)
     if (const int64_t block = winograd_block(node, x.shape, weight.shape, dy.shape, pd))
       return winograd_conv2d_weight_gradient(request, block);
-  if (takes_windows(request, pd.impl_info_str())) return windows_conv2d_weight_gradient(device, request);
+  if (takes_windows(request, has_amx())) return windows_conv2d_weight_gradient(device, request);
   return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST},
                        {DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS});
 }

@@ -2,7 +2,6 @@
 #include "backends/cpu/image_windows.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "backends/cpu/threads.h"
 
@@ -12,14 +11,17 @@ namespace {
 // Copies the pixels of a row of the image that one row of a window has. `row` is null if the row is
 // outside of the image.
 void copy_taps(const ImageWindows& w, const Bf16Bits* row, int64_t left, Bf16Bits* taps) {
-  const auto pixel_bytes = static_cast<size_t>(w.channels) * sizeof(Bf16Bits);
-  for (const int64_t offset : w.columns.offsets) {
-    const int64_t x = left + offset;
-    if (row && x >= 0 && x < w.width)
-      std::memcpy(taps, row + x * w.channels, pixel_bytes);
-    else
-      std::memset(taps, 0, pixel_bytes);
-    taps += w.channels;
+  const std::vector<int64_t>& offsets = w.columns.offsets;
+  const auto count = static_cast<int64_t>(offsets.size());
+  // Pixels that follow one another are copied at once.
+  const int64_t run = count > 0 && offsets.back() - offsets.front() == count - 1 ? count : 1;
+  for (int64_t i = 0; i < count; i += run, taps += run * w.channels) {
+    const int64_t x = left + offsets[static_cast<size_t>(i)];
+    const int64_t begin = row ? std::clamp<int64_t>(-x, 0, run) : run;  // pixels inside: [begin, end)
+    const int64_t end = std::clamp<int64_t>(w.width - x, begin, run);
+    std::fill_n(taps, begin * w.channels, Bf16Bits{0});
+    if (begin < end) std::copy_n(row + (x + begin) * w.channels, (end - begin) * w.channels, taps + begin * w.channels);
+    std::fill_n(taps + end * w.channels, (run - end) * w.channels, Bf16Bits{0});
   }
 }
 
@@ -60,7 +62,15 @@ std::vector<AxisPart> axis_parts(const Window& window, int axis, int64_t size) {
 
 }  // namespace
 
+bool ImageWindows::is_image() const {
+  const auto is_whole = [](const WindowAxis& axis, int64_t size) {
+    return axis.pixels == size && axis.offsets.size() == 1 && axis.offsets[0] == 0;
+  };
+  return is_whole(rows, height) && is_whole(columns, width);
+}
+
 std::vector<Range> ImageWindows::pieces(int64_t samples) const {
+  if (is_image()) return {{0, samples}};
   constexpr int64_t kPieceBytes = 16 << 20;
   const int64_t bytes = samples * pixels() * length() * static_cast<int64_t>(sizeof(Bf16Bits));
   const int64_t count = std::clamp<int64_t>((bytes + kPieceBytes - 1) / kPieceBytes, 1, std::max<int64_t>(samples, 1));

@@ -27,8 +27,10 @@ struct ImageWindows {
   int64_t length() const {                                         // of a window
     return static_cast<int64_t>(rows.offsets.size() * columns.offsets.size()) * channels;
   }
-  // Cuts samples so that the windows of a piece stay in the third cache. Pieces depend on sizes
-  // alone, never on the number of threads.
+  // Whether each window is one pixel, in order: then the image is the matrix.
+  bool is_image() const;
+  // Cuts samples so that the windows of a piece stay in the third cache; an image is one piece.
+  // Pieces depend on sizes alone, never on the number of threads.
   std::vector<Range> pieces(int64_t samples) const;
   // Copies the windows of samples to [pixels][rows' offsets, columns' offsets, channels], by the
   // team. Numbers outside of the image are 0.

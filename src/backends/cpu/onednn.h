@@ -132,6 +132,12 @@ inline bool is_plain_format(const Desc& desc) {
 #endif
 }
 
+// Whether oneDNN's kernels may use AMX. Later sets of instructions have the bits of earlier ones.
+inline bool has_amx() {
+  const auto amx = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_amx);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & amx) == amx;
+}
+
 inline bool is_empty(const Desc& desc) { return desc.get_size() == 0; }
 
 // Runs `body`, and names `what` if oneDNN refuses.

@@ -1,4 +1,4 @@
-// The team copies the windows of a piece of the samples, and then multiplies.
+// The team copies the windows of a piece of the samples, unless the image has them, and multiplies.
 #include "backends/cpu/windows_conv2d.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 
 #include "backends/cpu/image_windows.h"
 #include "backends/cpu/threads.h"
+#include "core/float16.h"
 #include "ops/op_def.h"
 
 namespace troika::cpu {
@@ -31,7 +32,7 @@ class WindowsKernel : public Kernel {
   void run() override {
     begin();
     for (const Step& step : steps_) {
-      step.windows.copy(image_, step.samples, windows_);
+      if (!step.windows.is_image()) step.windows.copy(image_, step.samples, windows_);
       if (step.product) step.product->run();
       end(step);
     }
@@ -70,22 +71,26 @@ class WindowsKernel : public Kernel {
   }
   void append(Step step) {
     const int64_t pixels = step.samples.size() * step.windows.pixels();
-    window_bytes_ = std::max(window_bytes_, aligned_bytes(pixels * step.windows.length()));
+    if (!step.windows.is_image())
+      window_bytes_ = std::max(window_bytes_, aligned_bytes(pixels * step.windows.length()));
     steps_.push_back(std::move(step));
   }
-  void bind_image(const void* image, void* scratch) {
-    image_ = static_cast<const Bf16Bits*>(image);
+  void bind_image(void* image, void* scratch) {
+    image_ = static_cast<Bf16Bits*>(image);
     windows_ = static_cast<Bf16Bits*>(scratch);
+  }
+  Bf16Bits* windows_of(const Step& step) const {
+    const ImageWindows& w = step.windows;
+    return w.is_image() ? image_ + step.samples.begin * w.height * w.width * w.channels : windows_;
   }
   std::byte* product_scratch() const { return reinterpret_cast<std::byte*>(windows_) + window_bytes_; }
   std::byte* own_scratch() const { return product_scratch() + product_bytes_; }
 
   std::vector<Step> steps_;
-  Bf16Bits* windows_ = nullptr;
   size_t own_bytes_ = 0;
 
  private:
-  const Bf16Bits* image_ = nullptr;
+  Bf16Bits *image_ = nullptr, *windows_ = nullptr;
   size_t window_bytes_ = 0, product_bytes_ = 0;
 };
 
@@ -107,7 +112,7 @@ class WindowsForward : public WindowsKernel {
     bind_image(inputs[0], scratch);
     auto* const y = static_cast<Bf16Bits*>(outputs[0]);
     for (const Step& step : steps_)
-      step.product->bind(std::array<void*, 3>{windows_, inputs[1], inputs.size() > 2 ? inputs[2] : nullptr},
+      step.product->bind(std::array<void*, 3>{windows_of(step), inputs[1], inputs.size() > 2 ? inputs[2] : nullptr},
                          std::array<void*, 1>{y + step.samples.begin * sample_}, product_scratch());
   }
 
@@ -115,28 +120,54 @@ class WindowsForward : public WindowsKernel {
   const int64_t sample_;  // elements of y
 };
 
+// Adds the rows of an image [pixels, k] to sums [k].
+TROIKA_VECTORIZE void add_pixels(const Bf16Bits* image, int64_t pixels, int64_t k, float* sums) {
+  for (int64_t pixel = 0; pixel < pixels; ++pixel)
+    for (int64_t c = 0; c < k; ++c) sums[c] += float_of_bf16(image[pixel * k + c]);
+}
+
 class WindowsWeightGradient : public WindowsKernel {
  public:
-  WindowsWeightGradient(const CpuDevice& device, const ImageWindows& windows, const Shape& dy)
-      : sample_(dy[1] * dy[2] * dy[3]) {
-    const int64_t k = dy[1];
-    for (const Range& samples : windows.pieces(dy[0])) {
-      const int64_t pixels = samples.size() * windows.pixels();
+  WindowsWeightGradient(const CpuDevice& device, const ImageWindows& windows, const Shape& dy, bool bias)
+      : samples_(dy[0]), pixels_(dy[2] * dy[3]), k_(dy[1]) {
+    for (const Range& samples : windows.pieces(samples_)) {
+      const int64_t pixels = samples.size() * pixels_;
       append({windows, samples,
-              product(device, column_major(k, pixels), row_major(pixels, windows.length()),
-                      row_major(k, windows.length(), dnnl::memory::data_type::f32), Desc(), samples.begin > 0)});
+              product(device, column_major(k_, pixels), row_major(pixels, windows.length()),
+                      row_major(k_, windows.length(), dnnl::memory::data_type::f32), Desc(), samples.begin > 0)});
     }
+    if (bias) own_bytes_ = static_cast<size_t>(samples_ * k_) * sizeof(float);
   }
 
   void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
     bind_image(inputs[0], scratch);
-    auto* const dy = static_cast<Bf16Bits*>(inputs[1]);
+    dy_ = static_cast<Bf16Bits*>(inputs[1]);
     for (const Step& step : steps_)
-      step.product->bind(std::array<void*, 2>{dy + step.samples.begin * sample_, windows_}, outputs, product_scratch());
+      step.product->bind(std::array<void*, 2>{dy_ + step.samples.begin * pixels_ * k_, windows_of(step)}, outputs,
+                         product_scratch());
+    if (own_bytes_ == 0) return;
+    dbias_ = static_cast<float*>(outputs[1]);
+    sums_ = reinterpret_cast<float*>(own_scratch());
   }
 
  private:
-  const int64_t sample_;  // elements of dy
+  // The bias's gradient: sums of each sample, then over all samples.
+  void begin() override {
+    if (!dbias_) return;
+    parallel_for(samples_, 1, [&](int64_t begin, int64_t end) {
+      std::fill(sums_ + begin * k_, sums_ + end * k_, 0.0f);
+      for (int64_t n = begin; n < end; ++n) add_pixels(dy_ + n * pixels_ * k_, pixels_, k_, sums_ + n * k_);
+    });
+    for (int64_t c = 0; c < k_; ++c) {
+      double sum = 0;
+      for (int64_t n = 0; n < samples_; ++n) sum += static_cast<double>(sums_[n * k_ + c]);
+      dbias_[c] = static_cast<float>(sum);
+    }
+  }
+
+  const int64_t samples_, pixels_, k_;  // of dy
+  Bf16Bits* dy_ = nullptr;
+  float *sums_ = nullptr, *dbias_ = nullptr;  // sums: [samples, k]
 };
 
 // With a stride, weights [taps of a part, k][c] and results [pixels of a step, c] are in scratch.
@@ -175,7 +206,8 @@ class WindowsInputGradient : public WindowsKernel {
       if (!step.product) continue;
       void* const weights = is_whole() ? inputs[0] : part_weights_ + step.first_tap * tap_;
       Bf16Bits* const result = is_whole() ? dx_ + step.samples.begin * sample_elements() : results_;
-      step.product->bind(std::array<void*, 2>{windows_, weights}, std::array<void*, 1>{result}, product_scratch());
+      step.product->bind(std::array<void*, 2>{windows_of(step), weights}, std::array<void*, 1>{result},
+                         product_scratch());
     }
   }
 
@@ -247,28 +279,33 @@ KernelChoice windows_choice(std::unique_ptr<WindowsProduct> kernel, std::vector<
 
 }  // namespace
 
-bool takes_windows(const KernelRequest& request, std::string_view onednn_kernel) {
+bool takes_windows(const KernelRequest& request, bool has_amx) {
   const Node& node = request.node;
   const bool is_forward = node.op == &conv2d_op, is_weight_gradient = node.op == &conv2d_weight_gradient_op;
   const TensorType& result = request.graph.type(node.outputs[0]);
   const TensorType &x = is_forward || is_weight_gradient ? request.graph.type(node.inputs[0]) : result,
                    &y = is_forward ? result : request.graph.type(node.inputs[1]);
-  if (x.dtype != DType::bf16 || onednn_kernel.find("amx") == std::string_view::npos) return false;
-  if (is_weight_gradient && (node.outputs.size() > 1 || result.dtype != DType::f32)) return false;
-  const Window window = Window::of(node);
-  const bool has_stride = window.stride[0] * window.stride[1] > 1;
-  if (!has_stride && window.kernel[0] * window.kernel[1] == 1) return false;  // x itself has the windows
-  if (node.attributes.integer("groups") != 1) return false;
-  // With fewer products, packing the weights takes longer than multiplying.
-  constexpr int64_t kLeastChannels = 64, kLeastPixels = 128;
+  if (!has_amx || x.dtype != DType::bf16 || (is_weight_gradient && result.dtype != DType::f32)) return false;
   const int64_t pixels = y.shape[2] * y.shape[3];  // of a sample
-  if (std::min(x.shape[1], y.shape[1]) < kLeastChannels || x.shape[0] * pixels < kLeastPixels) return false;
+  // With fewer products, packing the weights takes longer than multiplying.
+  constexpr int64_t kLeastPixels = 128;
+  if (x.shape[0] * pixels < kLeastPixels || node.attributes.integer("groups") != 1) return false;
+  const Window window = Window::of(node);
+  const int64_t taps = window.kernel[0] * window.kernel[1];
+  // For a network's own images oneDNN has no kernels with AMX.
+  constexpr int64_t kFewChannels = 4, kLongWindow = 128;
+  if (x.shape[1] <= kFewChannels)
+    return (is_forward || is_weight_gradient) && taps * x.shape[1] >= kLongWindow && y.shape[1] >= 32;
+  if (std::min(x.shape[1], y.shape[1]) < (is_weight_gradient ? 16 : 64)) return false;
+  const bool has_stride = window.stride[0] * window.stride[1] > 1;
+  const bool copies = has_stride || taps > 1 || window.padding[0] + window.padding[1] > 0;  // else x has the windows
+  if (is_forward && !copies) return false;
   // The fewer pixels, the worse oneDNN's kernels fill their tiles. With more, copies of windows are
   // slower. Above 64 pixels oneDNN's weight gradient is about as fast, but with more than 64
   // channels its threads wait for each other in loops. If other programs use the cores, oneDNN's
   // kernel takes a hundred times as long.
   if (is_weight_gradient) return pixels <= (std::max(x.shape[1], y.shape[1]) > 64 ? 256 : 64);
-  return pixels <= (has_stride && !is_forward ? 64 : 16);
+  return pixels <= (is_forward || (copies && !has_stride) ? 16 : 64);
 }
 
 KernelChoice windows_conv2d(const CpuDevice& device, const KernelRequest& request) {
@@ -293,9 +330,12 @@ KernelChoice windows_conv2d_weight_gradient(const CpuDevice& device, const Kerne
   const Node& node = request.node;
   const TensorType &x = request.graph.type(node.inputs[0]), &dy = request.graph.type(node.inputs[1]),
                    &weight = request.graph.type(node.outputs[0]);
-  return windows_choice(
-      std::make_unique<WindowsWeightGradient>(device, windows_of_x(Window::of(node), x.shape, dy.shape), dy.shape),
-      {channels_last(x), channels_last(dy)}, channels_last(weight));
+  const bool bias = node.outputs.size() > 1;
+  KernelChoice choice = windows_choice(std::make_unique<WindowsWeightGradient>(
+                                           device, windows_of_x(Window::of(node), x.shape, dy.shape), dy.shape, bias),
+                                       {channels_last(x), channels_last(dy)}, channels_last(weight));
+  if (bias) choice.output_layouts.push_back(nullptr);
+  return choice;
 }
 
 }  // namespace troika::cpu
