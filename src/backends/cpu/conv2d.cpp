@@ -1,5 +1,5 @@
-// conv2d and its gradients by oneDNN; layouts are left to oneDNN, so that blocked ones flow from
-// layer to layer.
+// conv2d and its gradients by oneDNN, unless own kernels are faster; layouts are left to oneDNN, so
+// that blocked ones flow from layer to layer.
 #include "backends/cpu/columns_conv2d.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/windows_conv2d.h"
@@ -63,6 +63,7 @@ auto first_fast(bool channels_last, Make&& make) {
 }  // namespace
 
 KernelChoice select_conv2d(const CpuDevice& device, const KernelRequest& request) {
+  if (takes_windows(request, has_amx())) return windows_conv2d(device, request);
   const Node& node = request.node;
   const TensorType &x = request.graph.type(node.inputs[0]), &weight = request.graph.type(node.inputs[1]);
   const TensorType& y = request.graph.type(node.outputs[0]);
@@ -74,11 +75,11 @@ KernelChoice select_conv2d(const CpuDevice& device, const KernelRequest& request
   if (x.dtype == DType::f32)
     if (const int64_t block = winograd_block(node, x.shape, weight.shape, y.shape, pd))
       return winograd_conv2d(request, block);
-  if (takes_windows(request, has_amx())) return windows_conv2d(device, request);
   return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS}, {DNNL_ARG_DST});
 }
 
 KernelChoice select_conv2d_input_gradient(const CpuDevice& device, const KernelRequest& request) {
+  if (takes_windows(request, has_amx())) return windows_conv2d_input_gradient(device, request);
   const Node& node = request.node;
   const TensorType &weight = request.graph.type(node.inputs[0]), &dy = request.graph.type(node.inputs[1]);
   const TensorType& dx = request.graph.type(node.outputs[0]);
@@ -93,7 +94,6 @@ KernelChoice select_conv2d_input_gradient(const CpuDevice& device, const KernelR
       return winograd_conv2d_input_gradient(request, block);
     if (fills_badly) return columns_conv2d_input_gradient(request);
   }
-  if (takes_windows(request, has_amx())) return windows_conv2d_input_gradient(device, request);
   return onednn_choice(device, request, pd, {DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}, {DNNL_ARG_DIFF_SRC});
 }
 
@@ -102,6 +102,7 @@ KernelChoice select_conv_transpose2d(const CpuDevice& device, const KernelReques
 }
 
 KernelChoice select_conv2d_weight_gradient(const CpuDevice& device, const KernelRequest& request) {
+  if (takes_windows(request, has_amx())) return windows_conv2d_weight_gradient(device, request);
   const Node& node = request.node;
   const TensorType &x = request.graph.type(node.inputs[0]), &dy = request.graph.type(node.inputs[1]);
   const TensorType& weight = request.graph.type(node.outputs[0]);
@@ -117,7 +118,6 @@ KernelChoice select_conv2d_weight_gradient(const CpuDevice& device, const Kernel
   if (x.dtype == DType::f32)
     if (const int64_t block = winograd_block(node, x.shape, weight.shape, dy.shape, pd))
       return winograd_conv2d_weight_gradient(request, block);
-  if (takes_windows(request, has_amx())) return windows_conv2d_weight_gradient(device, request);
   return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST},
                        {DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS});
 }

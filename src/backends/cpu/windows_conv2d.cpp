@@ -8,6 +8,7 @@
 #include "backends/cpu/image_windows.h"
 #include "backends/cpu/threads.h"
 #include "core/float16.h"
+#include "device/scratch.h"
 #include "ops/op_def.h"
 
 namespace troika::cpu {
@@ -15,26 +16,23 @@ namespace {
 
 constexpr auto kBf16 = dnnl::memory::data_type::bf16;
 
-size_t aligned(size_t bytes) { return (bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment; }
-size_t aligned_bytes(int64_t elements) { return aligned(static_cast<size_t>(elements) * sizeof(Bf16Bits)); }
-
 Desc row_major(int64_t rows, int64_t columns, dnnl::memory::data_type type = kBf16) {
   return Desc({rows, columns}, type, Dims{columns, 1});
 }
 Desc column_major(int64_t rows, int64_t columns) { return Desc({rows, columns}, kBf16, Dims{1, rows}); }
 
-// Steps that share scratch: first the windows of a step, then what oneDNN needs, then what the
-// kernel itself needs.
+// Steps, one after the other, which share the scratch of their windows and of their products.
 class WindowsKernel : public Kernel {
  public:
-  size_t scratch_bytes() const { return window_bytes_ + product_bytes_ + own_bytes_; }
+  size_t scratch_bytes() const { return scratch_.bytes(); }
 
   void run() override {
     begin();
-    for (const Step& step : steps_) {
-      if (!step.windows.is_image()) step.windows.copy(image_, step.samples, windows_);
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      const Step& step = steps_[i];
+      if (!step.windows.is_image()) step.windows.copy(image_, step.samples, scratch_at<Bf16Bits>(windows_));
       if (step.product) step.product->run();
-      end(step);
+      end(i);
     }
   }
 
@@ -44,12 +42,10 @@ class WindowsKernel : public Kernel {
     ImageWindows windows;
     Range samples;
     std::unique_ptr<OnednnKernel> product;
-    size_t part = 0;        // of dx
-    int64_t first_tap = 0;  // of the part, among the taps of all parts
   };
 
   virtual void begin() {}
-  virtual void end(const Step&) {}
+  virtual void end(size_t /*step*/) {}
 
   // y = a b + bias, or adds a b to y.
   std::unique_ptr<OnednnKernel> product(const CpuDevice& device, const Desc& a, const Desc& b, const Desc& y,
@@ -61,7 +57,7 @@ class WindowsKernel : public Kernel {
       attr.set_post_ops(sum);
     }
     const auto pd = matmul_forward(device.engine(), attr, a, b, y, bias);
-    product_bytes_ = std::max(product_bytes_, aligned(pd.scratchpad_desc().get_size()));
+    product_bytes_ = std::max(product_bytes_, pd.scratchpad_desc().get_size());
     using Argument = OnednnKernel::Argument;
     std::vector<Argument> arguments = {{DNNL_ARG_SRC, a, Argument::input, 0},
                                        {DNNL_ARG_WEIGHTS, b, Argument::input, 1},
@@ -70,28 +66,40 @@ class WindowsKernel : public Kernel {
     return std::make_unique<OnednnKernel>(device, dnnl::primitive(pd), pd.scratchpad_desc(), arguments);
   }
   void append(Step step) {
-    const int64_t pixels = step.samples.size() * step.windows.pixels();
-    if (!step.windows.is_image())
-      window_bytes_ = std::max(window_bytes_, aligned_bytes(pixels * step.windows.length()));
+    const ImageWindows& w = step.windows;
+    if (!w.is_image()) window_elements_ = std::max(window_elements_, step.samples.size() * w.pixels() * w.length());
     steps_.push_back(std::move(step));
   }
+  // Follows the last step. A kernel may take more scratch afterwards.
+  void take_scratch_of_steps() {
+    windows_ = take_bf16(window_elements_);
+    products_ = scratch_.take(product_bytes_);
+  }
+  size_t take_bf16(int64_t elements) { return scratch_.take(static_cast<size_t>(elements) * sizeof(Bf16Bits)); }
+  template <typename T>
+  T* scratch_at(size_t offset) const {
+    return reinterpret_cast<T*>(memory_ + offset);
+  }
+
   void bind_image(void* image, void* scratch) {
     image_ = static_cast<Bf16Bits*>(image);
-    windows_ = static_cast<Bf16Bits*>(scratch);
+    memory_ = static_cast<std::byte*>(scratch);
   }
   Bf16Bits* windows_of(const Step& step) const {
     const ImageWindows& w = step.windows;
-    return w.is_image() ? image_ + step.samples.begin * w.height * w.width * w.channels : windows_;
+    return w.is_image() ? image_ + step.samples.begin * w.height * w.width * w.channels
+                        : scratch_at<Bf16Bits>(windows_);
   }
-  std::byte* product_scratch() const { return reinterpret_cast<std::byte*>(windows_) + window_bytes_; }
-  std::byte* own_scratch() const { return product_scratch() + product_bytes_; }
+  void* product_scratch() const { return memory_ + products_; }
 
   std::vector<Step> steps_;
-  size_t own_bytes_ = 0;
+  ScratchLedger scratch_{kScratchAlignment};
 
  private:
-  Bf16Bits *image_ = nullptr, *windows_ = nullptr;
-  size_t window_bytes_ = 0, product_bytes_ = 0;
+  int64_t window_elements_ = 0;  // of the largest step
+  size_t product_bytes_ = 0, windows_ = 0, products_ = 0;
+  Bf16Bits* image_ = nullptr;
+  std::byte* memory_ = nullptr;
 };
 
 class WindowsForward : public WindowsKernel {
@@ -106,6 +114,7 @@ class WindowsForward : public WindowsKernel {
       if (relu) kernel->append_relu(result.get_size(), DType::bf16);
       append({windows, samples, std::move(kernel)});
     }
+    take_scratch_of_steps();
   }
 
   void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
@@ -136,7 +145,8 @@ class WindowsWeightGradient : public WindowsKernel {
               product(device, column_major(k_, pixels), row_major(pixels, windows.length()),
                       row_major(k_, windows.length(), dnnl::memory::data_type::f32), Desc(), samples.begin > 0)});
     }
-    if (bias) own_bytes_ = static_cast<size_t>(samples_ * k_) * sizeof(float);
+    take_scratch_of_steps();
+    if (bias) sums_ = scratch_.take_floats(samples_ * k_);
   }
 
   void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
@@ -145,29 +155,29 @@ class WindowsWeightGradient : public WindowsKernel {
     for (const Step& step : steps_)
       step.product->bind(std::array<void*, 2>{dy_ + step.samples.begin * pixels_ * k_, windows_of(step)}, outputs,
                          product_scratch());
-    if (own_bytes_ == 0) return;
-    dbias_ = static_cast<float*>(outputs[1]);
-    sums_ = reinterpret_cast<float*>(own_scratch());
+    if (outputs.size() > 1) dbias_ = static_cast<float*>(outputs[1]);
   }
 
  private:
   // The bias's gradient: sums of each sample, then over all samples.
   void begin() override {
     if (!dbias_) return;
+    auto* const sums = scratch_at<float>(sums_);
     parallel_for(samples_, 1, [&](int64_t begin, int64_t end) {
-      std::fill(sums_ + begin * k_, sums_ + end * k_, 0.0f);
-      for (int64_t n = begin; n < end; ++n) add_pixels(dy_ + n * pixels_ * k_, pixels_, k_, sums_ + n * k_);
+      std::fill(sums + begin * k_, sums + end * k_, 0.0f);
+      for (int64_t n = begin; n < end; ++n) add_pixels(dy_ + n * pixels_ * k_, pixels_, k_, sums + n * k_);
     });
     for (int64_t c = 0; c < k_; ++c) {
       double sum = 0;
-      for (int64_t n = 0; n < samples_; ++n) sum += static_cast<double>(sums_[n * k_ + c]);
+      for (int64_t n = 0; n < samples_; ++n) sum += static_cast<double>(sums[n * k_ + c]);
       dbias_[c] = static_cast<float>(sum);
     }
   }
 
   const int64_t samples_, pixels_, k_;  // of dy
+  size_t sums_ = 0;                     // in scratch: [samples, k]
   Bf16Bits* dy_ = nullptr;
-  float *sums_ = nullptr, *dbias_ = nullptr;  // sums: [samples, k]
+  float* dbias_ = nullptr;  // or none
 };
 
 // With a stride, weights [taps of a part, k][c] and results [pixels of a step, c] are in scratch.
@@ -178,71 +188,82 @@ class WindowsInputGradient : public WindowsKernel {
         stride_{window.stride[0], window.stride[1]},
         shape_(dx),
         tap_(dy[1] * dx[1]) {
-    int64_t most = 0;
-    for (size_t i = 0; i < parts_.size(); ++i) {
-      const ImageWindows& windows = parts_[i].windows;
+    int64_t most_results = 0;
+    for (const GradientPart& part : parts_) {
+      const ImageWindows& windows = part.windows;
       for (const Range& samples : windows.pieces(dx[0])) {
         const int64_t pixels = samples.size() * windows.pixels(), length = windows.length();
         std::unique_ptr<OnednnKernel> kernel;
         if (length > 0)
           kernel = product(device, row_major(pixels, length), row_major(length, dx[1]), row_major(pixels, dx[1]));
-        append({windows, samples, std::move(kernel), i, static_cast<int64_t>(taps_.size())});
-        most = std::max(most, pixels * dx[1]);
+        append({windows, samples, std::move(kernel)});
+        places_.push_back({&part, static_cast<int64_t>(taps_.size())});
+        most_results = std::max(most_results, pixels * dx[1]);
       }
-      taps_.insert(taps_.end(), parts_[i].taps.begin(), parts_[i].taps.end());
+      taps_.insert(taps_.end(), part.taps.begin(), part.taps.end());
     }
+    take_scratch_of_steps();
     if (is_whole()) return;
-    weight_bytes_ = aligned_bytes(static_cast<int64_t>(taps_.size()) * tap_);
-    own_bytes_ = weight_bytes_ + aligned_bytes(most);
+    part_weights_ = take_bf16(static_cast<int64_t>(taps_.size()) * tap_);
+    results_ = take_bf16(most_results);
   }
 
   void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
     bind_image(inputs[1], scratch);
-    weight_ = static_cast<const Bf16Bits*>(inputs[0]);
+    weight_ = static_cast<Bf16Bits*>(inputs[0]);
     dx_ = static_cast<Bf16Bits*>(outputs[0]);
-    part_weights_ = reinterpret_cast<Bf16Bits*>(own_scratch());
-    results_ = reinterpret_cast<Bf16Bits*>(own_scratch() + weight_bytes_);
-    for (const Step& step : steps_) {
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      const Step& step = steps_[i];
       if (!step.product) continue;
-      void* const weights = is_whole() ? inputs[0] : part_weights_ + step.first_tap * tap_;
-      Bf16Bits* const result = is_whole() ? dx_ + step.samples.begin * sample_elements() : results_;
+      Bf16Bits *weights = weight_, *result = dx_ + step.samples.begin * sample_elements();
+      if (!is_whole()) {
+        weights = scratch_at<Bf16Bits>(part_weights_) + places_[i].first_tap * tap_;
+        result = scratch_at<Bf16Bits>(results_);
+      }
       step.product->bind(std::array<void*, 2>{windows_of(step), weights}, std::array<void*, 1>{result},
                          product_scratch());
     }
   }
 
  private:
+  struct Place {  // of a step
+    const GradientPart* part;
+    int64_t first_tap;  // of the part, among the taps of all parts
+  };
+
   bool is_whole() const { return stride_[0] * stride_[1] == 1; }
   int64_t sample_elements() const { return shape_[1] * shape_[2] * shape_[3]; }
 
   // Sorts the weights' taps by parts.
   void begin() override {
     if (is_whole()) return;
+    auto* const sorted = scratch_at<Bf16Bits>(part_weights_);
     parallel_for(static_cast<int64_t>(taps_.size()), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        std::copy_n(weight_ + taps_[static_cast<size_t>(i)] * tap_, tap_, part_weights_ + i * tap_);
+        std::copy_n(weight_ + taps_[static_cast<size_t>(i)] * tap_, tap_, sorted + i * tap_);
     });
   }
-  void end(const Step& step) override {
+  void end(size_t i) override {
     if (is_whole()) return;
-    const int64_t rows = step.windows.rows.pixels;
+    const Step& step = steps_[i];
+    const GradientPart& part = *places_[i].part;
+    const auto* const results = step.product ? scratch_at<Bf16Bits>(results_) : nullptr;
+    const int64_t rows = part.windows.rows.pixels, row_elements = part.windows.columns.pixels * shape_[1];
     parallel_for(step.samples.size() * rows, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) store_row(step, step.samples.begin + i / rows, i % rows, i);
+      for (int64_t row = begin; row < end; ++row)
+        store_row(part, step.samples.begin + row / rows, row % rows, results ? results + row * row_elements : nullptr);
     });
   }
-  // Stores a row of a part's pixels in dx: row `result` of the results, or zeros.
-  void store_row(const Step& step, int64_t sample, int64_t row, int64_t result) const {
-    const GradientPart& part = parts_[step.part];
-    const int64_t c = shape_[1], columns = step.windows.columns.pixels;
-    Bf16Bits* const target =
+  // Stores a row of a part's pixels in dx, or zeros if `results` is null.
+  void store_row(const GradientPart& part, int64_t sample, int64_t row, const Bf16Bits* results) const {
+    const int64_t c = shape_[1];
+    Bf16Bits* pixel =
         dx_ + sample * sample_elements() + ((part.first[0] + row * stride_[0]) * shape_[3] + part.first[1]) * c;
-    for (int64_t column = 0; column < columns; ++column) {
-      Bf16Bits* const pixel = target + column * stride_[1] * c;
-      if (step.product)
-        std::copy_n(results_ + (result * columns + column) * c, c, pixel);
+    for (int64_t column = 0; column < part.windows.columns.pixels; ++column, pixel += stride_[1] * c)
+      if (results)
+        std::copy_n(results + column * c, c, pixel);
       else
         std::fill_n(pixel, c, Bf16Bits{0});
-    }
   }
 
   const std::vector<GradientPart> parts_;
@@ -250,9 +271,9 @@ class WindowsInputGradient : public WindowsKernel {
   const Shape shape_;          // of dx
   const int64_t tap_;          // elements of a tap of the weights: k * c
   std::vector<int64_t> taps_;  // of all parts
-  size_t weight_bytes_ = 0;
-  const Bf16Bits* weight_ = nullptr;
-  Bf16Bits *dx_ = nullptr, *part_weights_ = nullptr, *results_ = nullptr;
+  std::vector<Place> places_;  // by step
+  size_t part_weights_ = 0, results_ = 0;
+  Bf16Bits *weight_ = nullptr, *dx_ = nullptr;
 };
 
 LayoutPtr channels_last(const TensorType& type) {
