@@ -4,6 +4,9 @@
 // contiguous, or, if channels come last, `stride` apart. Loops run over 16 lanes. Lane l stands for
 // channel l % block, for any block (1, 4, 8 or 16). Sums of a chunk are single precision, sums over
 // chunks are double, in a fixed order: the result does not depend on the number of threads.
+//
+// If channels come last, a thread walks several chunks of a sample together, 64 places at a time:
+// they share cache lines. Each lane's sums are added up in the same order as in contiguous chunks.
 #pragma once
 
 #include "backends/cpu/kernels.h"
