@@ -132,5 +132,35 @@ TEST(Chunks, HaveTheSameBitsWithChannelsLast) {
   expect_equal_layouts<uint16_t>(DType::f16, [](float v) { return f16_of_float(v); });
 }
 
+// Numbers far from 0: sums of a chunk in single precision would shift the mean by some units of its
+// last place, and with the mean every result.
+TEST(Chunks, FindTheMomentsOfNumbersFarFromZero) {
+  if (!is_on_cpu()) GTEST_SKIP() << "these are loops of the CPU, tested is " << test_device();
+  using TestedImage = Image<float>;
+  constexpr double kOffset = 1000, kCount = TestedImage::kSamples * TestedImage::kPixels;
+  for (const bool channels_last : {false, true}) {
+    const ChunkView view = TestedImage::view(DType::f32, channels_last);
+    Random random(5);
+    TestedImage x(channels_last);
+    x.fill([&] { return static_cast<float>(kOffset + random.normal()); });
+    std::vector<double> partial(static_cast<size_t>(partial_doubles(view)));
+    find_chunk_moments(x.data(), view, partial.data());
+    for (int64_t channel = 0; channel < TestedImage::kChannels; ++channel) {
+      double sum = 0, squares = 0;
+      for (int64_t n = 0; n < TestedImage::kSamples; ++n)
+        for (int64_t pixel = 0; pixel < TestedImage::kPixels; ++pixel) {
+          const double difference = x.at(n, channel, pixel) - kOffset;
+          sum += difference;
+          squares += difference * difference;
+        }
+      const double mean = kOffset + sum / kCount;
+      squares -= sum * sum / kCount;
+      const Moments found = moments_of(partial.data(), view, channel);
+      EXPECT_NEAR(found.mean, mean, kOffset * 0x1p-26) << "channel " << channel << ", last " << channels_last;
+      EXPECT_NEAR(found.squares, squares, 1e-5 * squares) << "channel " << channel << ", last " << channels_last;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace troika::cpu

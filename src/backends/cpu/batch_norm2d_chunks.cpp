@@ -77,16 +77,17 @@ TROIKA_VECTORIZE void sum_lanes(const T* v, const Rows& r, float* sums) {
   for (int64_t l = 0; l < kLanes; ++l) sums[l] = lane[l];
 }
 
-// Adds (v[i] - center[l])^2 to sums[l].
+// Adds v[i] - center[l] to sums[l], and its square to squares[l].
 template <typename T>
-TROIKA_VECTORIZE void square_lanes(const T* v, const Rows& r, const float* center, float* sums) {
-  float lane[kLanes], c[kLanes];
-  for (int64_t l = 0; l < kLanes; ++l) lane[l] = sums[l], c[l] = center[l];
+TROIKA_VECTORIZE void difference_lanes(const T* v, const Rows& r, const float* center, float* sums, float* squares) {
+  float lane[kLanes], square[kLanes], c[kLanes];
+  for (int64_t l = 0; l < kLanes; ++l) lane[l] = sums[l], square[l] = squares[l], c[l] = center[l];
   for_each(r, [&](int64_t i, int64_t l) {
     const float d = to_float(v[i]) - c[l];
-    lane[l] += d * d;
+    lane[l] += d;
+    square[l] += d * d;
   });
-  for (int64_t l = 0; l < kLanes; ++l) sums[l] = lane[l];
+  for (int64_t l = 0; l < kLanes; ++l) sums[l] = lane[l], squares[l] = square[l];
 }
 
 // y = (x - mean) * scale + bias, plus the residual if there is one, cut at 0 if `relu`. The
@@ -274,7 +275,7 @@ ChunkView chunk_view(const TensorType& type, const LayoutPtr& layout) {
 void find_chunk_moments(const void* x, const ChunkView& v, double* partial) {
   for_each_group(v, [&](auto number, const ChunkGroup& group) {
     using T = decltype(number);
-    GroupLanes sums = {}, centers, squares = {};
+    GroupLanes sums = {}, centers, differences = {}, squares = {};
     for_each_piece(v, group,
                    [&](int64_t k, int64_t at, const Rows& rows) { sum_lanes(part<T>(x, at), rows, sums[k]); });
     for (int64_t k = 0; k < group.count; ++k) {
@@ -284,14 +285,18 @@ void find_chunk_moments(const void* x, const ChunkView& v, double* partial) {
       for (int64_t l = 0; l < kLanes; ++l) centers[k][l] = static_cast<float>(p[l % v.block]);
     }
     for_each_piece(v, group, [&](int64_t k, int64_t at, const Rows& rows) {
-      square_lanes(part<T>(x, at), rows, centers[k], squares[k]);
+      difference_lanes(part<T>(x, at), rows, centers[k], differences[k], squares[k]);
     });
+    // The center is the mean of sums in single precision. For numbers far from 0 they are rounded
+    // coarsely, and the differences are not.
     for (int64_t k = 0; k < group.count; ++k) {
       double* const p = numbers_of(partial, v, group.first + k);
+      fold(differences[k], v.block, p);
       fold(squares[k], v.block, p + v.block);
-      for (int64_t b = 0; b < v.block; ++b) {  // the squares were taken around the rounded mean
-        const double rounding = p[b] - centers[k][b];
-        p[v.block + b] -= static_cast<double>(v.spatial) * rounding * rounding;
+      for (int64_t b = 0; b < v.block; ++b) {
+        const double difference = p[b] / static_cast<double>(v.spatial);
+        p[b] = centers[k][b] + difference;
+        p[v.block + b] -= static_cast<double>(v.spatial) * difference * difference;
       }
     }
   });
