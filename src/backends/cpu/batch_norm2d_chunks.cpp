@@ -287,8 +287,9 @@ void find_chunk_moments(const void* x, const ChunkView& v, double* partial) {
     for_each_piece(v, group, [&](int64_t k, int64_t at, const Rows& rows) {
       difference_lanes(part<T>(x, at), rows, centers[k], differences[k], squares[k]);
     });
-    // The center is the mean of sums in single precision. For numbers far from 0 they are rounded
-    // coarsely, and the differences are not.
+    // The center is a mean in single precision, coarse for numbers far from 0. The differences are
+    // small, and their mean corrects it: the corrected two-pass algorithm (Chan, Golub and LeVeque
+    // 1983).
     for (int64_t k = 0; k < group.count; ++k) {
       double* const p = numbers_of(partial, v, group.first + k);
       fold(differences[k], v.block, p);

@@ -3,7 +3,8 @@
 // An image is cut into chunks, one per (sample, channel block): [spatial][block] numbers. They are
 // contiguous, or, if channels come last, `stride` apart. Loops run over 16 lanes. Lane l stands for
 // channel l % block, for any block (1, 4, 8 or 16). Sums of a chunk are single precision, sums over
-// chunks are double, in a fixed order: the result does not depend on the number of threads.
+// chunks are double, in a fixed order: the result does not depend on the number of threads. A
+// chunk's second pass corrects the mean, which numbers far from 0 need.
 //
 // If channels come last, a thread walks several chunks of a sample together, 64 places at a time:
 // they share cache lines. Each lane's sums are added up in the same order as in contiguous chunks.
