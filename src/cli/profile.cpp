@@ -53,8 +53,10 @@ void Profile::add(const Trainer& trainer) {
       continue;
     }
     const auto& args = event.at("args");
-    best.push_back({event.at("name"), milliseconds, args.value("kernel", ""), args.value("bytes", 0.0),
-                    args.value("operations", 0.0)});
+    const std::string kernel = args.value("kernel", "");
+    // A sum goes on before the wait for it, so the wait has no rate.
+    const double bytes = kernel.empty() ? 0.0 : args.value("bytes", 0.0);
+    best.push_back({event.at("name"), milliseconds, kernel, bytes, args.value("operations", 0.0)});
   }
 }
 

@@ -56,9 +56,9 @@ class Recording {
   virtual std::string note() const { return ""; }
 };
 
-// When a launch ran on its device.
+// When a step of a plan ran on its device: a launch, or a wait for other ranks.
 struct LaunchTime {
-  size_t launch;
+  size_t step;
   std::chrono::nanoseconds begin;  // since the begin of the first that was timed
   std::chrono::nanoseconds length;
 };
@@ -67,13 +67,13 @@ struct LaunchTime {
 class LaunchClock {
  public:
   virtual ~LaunchClock() = default;
-  // Keeps the device from going on for this time. Meanwhile the host starts launches, so that the
-  // device never waits for the host between two of them.
+  // Keeps the device from going on for this time from now. Meanwhile the host starts launches, so
+  // that the device never waits for the host between two of them.
   virtual void hold(std::chrono::nanoseconds time) = 0;
-  // Around the call that starts a launch. Each launch is timed once at most after a hold().
-  virtual void begin(size_t launch) = 0;
-  virtual void end(size_t launch) = 0;
-  // Waits for the launches that were timed since hold(), at the end of which it sets `end`. Returns
+  // Around the calls that start a step. Each step is timed once at most after a hold().
+  virtual void begin(size_t step) = 0;
+  virtual void end(size_t step) = 0;
+  // Waits for the steps that were timed since hold(), at the end of which it sets `end`. Returns
   // their times, in order.
   virtual std::vector<LaunchTime> read(std::chrono::steady_clock::time_point& end) = 0;
 };
@@ -122,7 +122,7 @@ class Device {
 
   // Returns a clock for launches 0 ... launches - 1; null if a launch ends before the call that
   // starts it returns.
-  virtual std::unique_ptr<LaunchClock> create_clock([[maybe_unused]] size_t launches) { return nullptr; }
+  virtual std::unique_ptr<LaunchClock> create_clock([[maybe_unused]] size_t steps) { return nullptr; }
 
   // Prepares the calling thread to be this device's worker: cores, number of threads.
   virtual void enter_thread() = 0;

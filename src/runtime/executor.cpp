@@ -105,17 +105,10 @@ std::optional<std::chrono::steady_clock::time_point> find_arrival(const Plan& pl
   }
 }
 
-// The time that the host takes at most, usually, to start a launch and to record two events.
-constexpr std::chrono::microseconds kHostTimePerLaunch{12};
+// The time that the host takes at most, usually, to start a step and to record two events.
+constexpr std::chrono::microseconds kHostTimePerStep{12};
 
-// Whether all steps are launches: nothing waits for another rank.
-bool is_alone(const Plan& plan) {
-  return std::all_of(plan.steps.begin(), plan.steps.end(), [](const PlanStep& step) {
-    return step.kind == PlanStep::launch || step.kind == PlanStep::pause;
-  });
-}
-
-// Sets the times of the launches among the events from `first` on, by the clock.
+// Sets the times of the events from `first` on, by the clock. An arrival that the host knows stays.
 void take_times(LaunchClock& clock, std::vector<TraceEvent>& events, size_t first) {
   std::chrono::steady_clock::time_point end;
   const std::vector<LaunchTime> times = clock.read(end);
@@ -123,9 +116,12 @@ void take_times(LaunchClock& clock, std::vector<TraceEvent>& events, size_t firs
   const auto origin = end - times.back().begin - times.back().length;
   auto time = times.begin();
   for (size_t i = first; i < events.size(); ++i) {
-    if (events[i].step.kind != PlanStep::launch || time == times.end()) continue;
-    events[i].begin = origin + time->begin;
-    events[i].arrival = events[i].end = events[i].begin + time->length;
+    TraceEvent& event = events[i];
+    if (event.step.kind == PlanStep::pause || time == times.end()) continue;
+    const bool is_known = event.arrival != event.end;
+    event.begin = origin + time->begin;
+    event.end = event.begin + time->length;
+    if (!is_known) event.arrival = event.end;
     ++time;
   }
 }
@@ -134,9 +130,9 @@ void take_times(LaunchClock& clock, std::vector<TraceEvent>& events, size_t firs
 
 void Trace::make_room(const Plan& plan, Device* device) {
   events.reserve(plan.steps.size());
-  if (!device || plan.launches.size() <= timed_launches) return;
-  timed_launches = plan.launches.size();
-  clock = device->create_clock(timed_launches);
+  if (!device || plan.steps.size() <= timed_steps) return;
+  timed_steps = plan.steps.size();
+  clock = device->create_clock(timed_steps);
 }
 
 void wait_for_late_sums(const Plan& plan, const RankGroups& groups, Deadline deadline) {
@@ -152,9 +148,9 @@ std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, co
   Communicator* const data = groups.of(RankGroup::data);
   const size_t first = piece == Piece::backward ? find_pause(plan) + 1 : 0;
   const size_t last = piece == Piece::forward ? find_pause(plan) : plan.steps.size();
-  LaunchClock* const clock = trace && is_alone(plan) ? trace->clock.get() : nullptr;
+  LaunchClock* const clock = trace ? trace->clock.get() : nullptr;
   const size_t first_event = trace ? trace->events.size() : 0;
-  if (clock) clock->hold(kHostTimePerLaunch * (last - first));
+  if (clock) clock->hold(kHostTimePerStep * (last - first));
   auto recorded = plan.recorded.begin();
   while (recorded != plan.recorded.end() && recorded->first < first) ++recorded;
   for (size_t i = first; i < last; ++i) {
@@ -172,11 +168,11 @@ std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, co
     TraceEvent event{step, {}, {}, {}};
     const bool waits = waits_for_ranks(step.kind);
     if (trace || waits) event.begin = std::chrono::steady_clock::now();
+    const bool is_timed = clock && step.kind != PlanStep::pause;
+    if (is_timed) clock->begin(i);
     switch (step.kind) {
       case PlanStep::launch:
-        if (clock) clock->begin(step.index);
         plan.launches[step.index].kernel->run();
-        if (clock) clock->end(step.index);
         groups.progress();
         break;
       case PlanStep::start_all_reduce: {
@@ -227,6 +223,7 @@ std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, co
         break;
       case PlanStep::pause: break;
     }
+    if (is_timed) clock->end(i);
     if (trace || waits) event.end = std::chrono::steady_clock::now();
     if (waits) waited += event.end - event.begin;
     if (trace) {

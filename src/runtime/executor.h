@@ -35,12 +35,12 @@ struct TraceEvent {
   std::chrono::steady_clock::time_point begin, end, arrival;
 };
 
-// The events of a run. With a clock, the launches of a plan without other ranks have the device's
-// own times.
+// The events of a run. With a clock, all events have the device's own times: a wait for other ranks
+// is the time that the device's launches wait for them.
 struct Trace {
   std::vector<TraceEvent> events;
   std::unique_ptr<LaunchClock> clock;  // null: the host's times
-  size_t timed_launches = 0;           // that the clock has room for
+  size_t timed_steps = 0;              // that the clock has room for
 
   // Makes room for a run of the plan. With a device, takes that device's clock if it has one.
   void make_room(const Plan& plan, Device* device);

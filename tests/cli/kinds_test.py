@@ -46,6 +46,17 @@ def a_profile_has_the_times_of_the_gpu(folder):
     assert total and abs(float(total[1]) - sum(float(time) for time, _, _ in launches)) < 0.001 * (len(launches) + 1), text
 
 
+def a_profile_of_several_replicas_has_the_times_of_the_gpu(folder):
+    text = run("bench", "--model", "mlp", "--batch", 16, "--devices", "cuda:0,cuda:0", "--steps", 2, "--windows", 1, "--profile")
+    for replica in "01":
+        launches = re.findall(rf"^ +([\d.]+) ms .*  replica {replica}  (\S+ \S+)  (cuda:\S+)$", text, re.M)
+        waits = re.findall(rf"^ +([\d.]+) ms +[\d.]+ % +replica {replica}  wait for all_reduce bucket \d+$", text, re.M)
+        assert launches and waits, text
+        total = re.search(rf"^ +([\d.]+) ms  replica {replica}  sum; a step without a trace takes ([\d.]+) ms", text, re.M)
+        # By the host's clock launches would take next to nothing: the host does not wait for them.
+        assert sum(float(time) for time, *_ in launches) > 0.02 * float(total[1]), text
+
+
 def a_profile_says_what_early_starts_bring(folder):
     def lines_of(own_kernels):
         text = run("bench", "--model", "mlp", "--batch", 16, "--devices", "cuda:0", "--precision", "bf16", "--steps", 2, "--windows", 1,

@@ -166,35 +166,36 @@ TEST(Execute, NeedsNoCommunicatorWithoutCollectives) {
   EXPECT_EQ(events, Events{"update"});
 }
 
-// A clock whose launches take 3 ms each, with 1 ms between them.
+// A clock whose steps take 3 ms each, with 1 ms between them.
 class FakeClock : public LaunchClock {
  public:
   explicit FakeClock(Events& events) : events_(events) {}
   void hold(std::chrono::nanoseconds time) override {
-    launches_.clear();
+    steps_.clear();
     events_.push_back(time > 0ns ? "hold" : "hold for no time");
   }
-  void begin(size_t launch) override { events_.push_back(text("begin ", launch)); }
-  void end(size_t launch) override {
-    events_.push_back(text("end ", launch));
-    launches_.push_back(launch);
+  void begin(size_t step) override { events_.push_back(text("begin ", step)); }
+  void end(size_t step) override {
+    events_.push_back(text("end ", step));
+    steps_.push_back(step);
   }
   std::vector<LaunchTime> read(Clock::time_point& end) override {
     std::vector<LaunchTime> times;
     end = Clock::now();
-    for (size_t launch : launches_) times.push_back({launch, 4ms * times.size(), 3ms});
+    for (size_t step : steps_) times.push_back({step, 4ms * times.size(), 3ms});
     return times;
   }
 
  private:
   Events& events_;
-  std::vector<size_t> launches_;
+  std::vector<size_t> steps_;
 };
 
 TEST(Execute, TakesTimesFromTheClockOfADevice) {
   FakeDevice device;
   Events events;
   Plan plan = backward(0, 0ms, events);
+  plan.steps.push_back({PlanStep::pause, 0});
   plan.launches.push_back({});
   plan.launches.back().kernel = std::make_unique<RecordingKernel>("more", events, 0ms);
   plan.steps.push_back({PlanStep::launch, plan.launches.size() - 1});
@@ -204,24 +205,29 @@ TEST(Execute, TakesTimesFromTheClockOfADevice) {
     events.clear();
     trace.events.clear();
     execute(plan, device, {}, {}, {}, Clock::now() + 10s, &trace);
-    EXPECT_EQ(events, (Events{"hold", "begin 0", "update", "end 0", "begin 1", "more", "end 1"}));
-    ASSERT_EQ(trace.events.size(), 2u);
+    EXPECT_EQ(events, (Events{"hold", "begin 0", "update", "end 0", "begin 2", "more", "end 2"})) << "no pause";
+    ASSERT_EQ(trace.events.size(), 3u);
     EXPECT_EQ(trace.events[0].end - trace.events[0].begin, 3ms);
-    EXPECT_EQ(trace.events[1].begin - trace.events[0].end, 1ms);
-    EXPECT_LE(trace.events[1].end, Clock::now());
+    EXPECT_EQ(trace.events[2].begin - trace.events[0].end, 1ms);
+    EXPECT_LE(trace.events[2].end, Clock::now());
   }
 }
 
-// With other ranks, all times are the host's.
-TEST(Execute, TakesNoTimesFromTheClockIfOtherRanksTakePart) {
+// A wait for other ranks is the time in which the device waits, not the host.
+TEST(Execute, TakesTimesOfWaitsFromTheClockOfADevice) {
   FakeDevice device;
   Events events;
   const Linked linked(events, 0ms);
   Trace trace;
   trace.clock = std::make_unique<FakeClock>(events);
   execute(backward(1, 0ms, events), device, {}, {{0, 64, {}}}, linked.groups, Clock::now() + 10s, &trace);
-  EXPECT_EQ(std::count(events.begin(), events.end(), "hold"), 0);
-  EXPECT_EQ(std::count(events.begin(), events.end(), "begin 0"), 0);
+  EXPECT_EQ(events, (Events{"hold", "begin 0", "backward 0", "end 0", "begin 1", "start 0 at 0 of 16", "end 1",
+                            "begin 2", "wait 0", "end 2", "begin 3", "update", "end 3"}));
+  ASSERT_EQ(trace.events.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(trace.events[i].end - trace.events[i].begin, 3ms) << i;
+    EXPECT_EQ(trace.events[i].begin - trace.events[0].begin, 4ms * i) << i;
+  }
 }
 
 // A plan with an update, and one more launch.

@@ -130,8 +130,8 @@ std::unique_ptr<Recording> CudaDevice::record(const LaunchOrder& order, const st
                       text("device ", id(), ": recording a plan"));
 }
 
-std::unique_ptr<LaunchClock> CudaDevice::create_clock(size_t launches) {
-  return std::make_unique<GpuLaunchClock>(context_, stream(), launches, text("device ", id(), ": timing launches"));
+std::unique_ptr<LaunchClock> CudaDevice::create_clock(size_t steps) {
+  return std::make_unique<GpuLaunchClock>(context_, stream(), steps, text("device ", id(), ": timing steps"));
 }
 
 namespace {

@@ -40,7 +40,7 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   size_t room_for_samples() const override;
   bool can_record() const override { return true; }
   std::unique_ptr<Recording> record(const LaunchOrder& order, const std::function<void(size_t)>& launch) override;
-  std::unique_ptr<LaunchClock> create_clock(size_t launches) override;
+  std::unique_ptr<LaunchClock> create_clock(size_t steps) override;
   int64_t rows_of_sums(const Graph& graph, const Node& node) const override;
   bool fuses_loss(const Graph& graph, const Node& linear) const override;
   bool has_relu_mask(const Graph& graph, const Node& node) const override;

@@ -9,31 +9,33 @@
 
 namespace troika::cuda {
 
-GpuLaunchClock::GpuLaunchClock(ContextPtr context, cudaStream_t stream, size_t launches, std::string what)
+GpuLaunchClock::GpuLaunchClock(ContextPtr context, cudaStream_t stream, size_t steps, std::string what)
     : context_(std::move(context)), stream_(stream), what_(std::move(what)) {
-  events_.resize(launches);
+  events_.resize(steps);
   for (Around& around : events_) around = {create_timed_event(context_, what_), create_timed_event(context_, what_)};
-  timed_.reserve(launches);
+  timed_.reserve(steps);
 }
 
-// The stream calls a function of the host, which sleeps. The function owns the time: a run that
-// fails may leave this clock before the stream has come so far.
+// The stream calls a function of the host, which sleeps. CUDA may call the functions of several
+// replicas one after another. They sleep until a moment, so that all replicas go on together. The
+// function owns the moment: a run that fails may leave this clock before the stream is there.
 void GpuLaunchClock::hold(std::chrono::nanoseconds time) {
+  using Moment = std::chrono::steady_clock::time_point;
   timed_.clear();
-  auto held = std::make_unique<std::chrono::nanoseconds>(time);
+  auto held = std::make_unique<Moment>(std::chrono::steady_clock::now() + time);
   const auto sleep = [](void* given) {
-    const std::unique_ptr<std::chrono::nanoseconds> owned(static_cast<std::chrono::nanoseconds*>(given));
-    std::this_thread::sleep_for(*owned);
+    const std::unique_ptr<Moment> owned(static_cast<Moment*>(given));
+    std::this_thread::sleep_until(*owned);
   };
   check_launch(cudaLaunchHostFunc(stream_, sleep, held.get()));
   held.release();
 }
 
-void GpuLaunchClock::begin(size_t launch) { check_launch(cudaEventRecord(events_[launch].begin.get(), stream_)); }
+void GpuLaunchClock::begin(size_t step) { check_launch(cudaEventRecord(events_[step].begin.get(), stream_)); }
 
-void GpuLaunchClock::end(size_t launch) {
-  check_launch(cudaEventRecord(events_[launch].end.get(), stream_));
-  timed_.push_back(launch);
+void GpuLaunchClock::end(size_t step) {
+  check_launch(cudaEventRecord(events_[step].end.get(), stream_));
+  timed_.push_back(step);
 }
 
 std::vector<LaunchTime> GpuLaunchClock::read(std::chrono::steady_clock::time_point& end) {
@@ -47,9 +49,9 @@ std::vector<LaunchTime> GpuLaunchClock::read(std::chrono::steady_clock::time_poi
   check(cudaEventSynchronize(events_[timed_.back()].end.get()), what_);
   end = std::chrono::steady_clock::now();
   const Event& first = events_[timed_.front()].begin;
-  for (const size_t launch : timed_) {
-    const Around& around = events_[launch];
-    times.push_back({launch, between(first, around.begin), between(around.begin, around.end)});
+  for (const size_t step : timed_) {
+    const Around& around = events_[step];
+    times.push_back({step, between(first, around.begin), between(around.begin, around.end)});
   }
   return times;
 }
