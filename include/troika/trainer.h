@@ -603,9 +603,9 @@ TROIKA_API(troika_status) troika_trainer_explain(troika_trainer trainer, int64_t
  * microseconds and their tenths since the begin of the first event. Needs `collect_trace`. The
  * rules for the buffer are those of `troika_model_print`.
  *
- * If one GPU is attached, the times of its launches are its own, taken by events around each;
- * launches run one after another. With several ranks the times are the host's, which starts a GPU's
- * launches ahead.
+ * Times on a GPU are its own, taken by events around each launch; a replica's launches run one
+ * after another. A wait for other ranks is the time in which the launches wait for them. Times of
+ * different replicas may be shifted by as long as the host needs to notice the end of a step.
  *
  * Errors: NOT_INITIALIZED without a trace, INVALID_ARGUMENT (a capacity below 0), BUSY. One thread
  * per trainer at a time.

@@ -56,7 +56,7 @@ class Recording {
   virtual std::string note() const { return ""; }
 };
 
-// When a step of a plan ran on its device: a launch, or a wait for other ranks.
+// When a step of a plan ran on its device: a launch, an exchange with other ranks, or a wait.
 struct LaunchTime {
   size_t step;
   std::chrono::nanoseconds begin;  // since the begin of the first that was timed
@@ -120,7 +120,7 @@ class Device {
     return nullptr;
   }
 
-  // Returns a clock for launches 0 ... launches - 1; null if a launch ends before the call that
+  // Returns a clock for steps 0 ... steps - 1 of a plan; null if a launch ends before the call that
   // starts it returns.
   virtual std::unique_ptr<LaunchClock> create_clock([[maybe_unused]] size_t steps) { return nullptr; }
 

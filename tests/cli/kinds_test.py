@@ -54,7 +54,7 @@ def a_profile_of_several_replicas_has_the_times_of_the_gpu(folder):
         assert launches and waits, text
         total = re.search(rf"^ +([\d.]+) ms  replica {replica}  sum; a step without a trace takes ([\d.]+) ms", text, re.M)
         # By the host's clock launches would take next to nothing: the host does not wait for them.
-        assert sum(float(time) for time, *_ in launches) > 0.02 * float(total[1]), text
+        assert sum(float(time) for time, *_ in launches) > 0.1 * float(total[1]), text
 
 
 def a_profile_says_what_early_starts_bring(folder):
