@@ -4,10 +4,10 @@
 namespace troika {
 
 enum class CpuKernel {
-  none,     // the CPU has no kernel for the op
-  f32,      // computes in f32: 16-bit operands are widened before it and rounded after it
-  low,      // reads and writes 16-bit numbers itself
-  product,  // a product: oneDNN computes it in bf16 if the CPU can, otherwise as `f32`
+  none,  // the CPU has no kernel for the op
+  f32,   // computes in f32: 16-bit operands are widened before it and rounded after it
+  low,   // reads and writes 16-bit numbers itself
+  bf16,  // oneDNN reads and writes bf16 itself if the CPU can, otherwise as `f32`
 };
 
 enum class CudaKernel {

@@ -119,7 +119,7 @@ KernelChoice select_here(const CpuDevice& device, const KernelRequest& request) 
   run_first_product();
   return check(text(request.node.op, " '", request.node.name, "' on ", device.id()), [&] {
     if (entry->kind == CpuKernel::low || !has_low_operand(request)) return entry->select(device, request);
-    if (entry->kind == CpuKernel::product)
+    if (entry->kind == CpuKernel::bf16)
       if (auto choice = select_bf16(device, request, entry->select)) return std::move(*choice);
     return select_widened(device, request, entry->select);
   });

@@ -58,8 +58,16 @@ void relu_in_place_bf16(uint16_t* y, int64_t n) {
   parallel_for(n, kElementwiseGrain, [&](int64_t begin, int64_t end) { relu_range_bf16(y, begin, end); });
 }
 
-void relu_gradient_in_place(const float* y, float* dx, int64_t n) {
-  parallel_for(n, kElementwiseGrain, [&](int64_t begin, int64_t end) { relu_gradient_range(y, dx, dx, begin, end); });
+void relu_gradient(DType dtype, const void* y, const void* dy, void* dx, int64_t n) {
+  const uint16_t least = dtype == DType::bf16 ? 0xff80 : 0xfc00;
+  parallel_for(n, kElementwiseGrain, [&](int64_t begin, int64_t end) {
+    if (dtype == DType::f32)
+      relu_gradient_range(static_cast<const float*>(y), static_cast<const float*>(dy), static_cast<float*>(dx), begin,
+                          end);
+    else
+      relu_gradient_range_16(static_cast<const uint16_t*>(y), static_cast<const uint16_t*>(dy),
+                             static_cast<uint16_t*>(dx), least, begin, end);
+  });
 }
 
 namespace {
@@ -88,17 +96,7 @@ KernelChoice select_relu_gradient(const CpuDevice&, const KernelRequest& request
   const TensorType& type = request.graph.type(request.node.inputs[0]);
   const DType dtype = type.dtype;
   const auto n = static_cast<int64_t>(bytes_in(type, layout) / size_of(dtype));
-  const uint16_t least = dtype == DType::bf16 ? 0xff80 : 0xfc00;
-  auto body = [=](void* const* in, void* const* out, void*) {
-    parallel_for(n, kElementwiseGrain, [&](int64_t begin, int64_t end) {
-      if (dtype == DType::f32)
-        relu_gradient_range(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]),
-                            static_cast<float*>(out[0]), begin, end);
-      else
-        relu_gradient_range_16(static_cast<const uint16_t*>(in[0]), static_cast<const uint16_t*>(in[1]),
-                               static_cast<uint16_t*>(out[0]), least, begin, end);
-    });
-  };
+  auto body = [dtype, n](void* const* in, void* const* out, void*) { relu_gradient(dtype, in[0], in[1], out[0], n); };
   KernelChoice choice = uniform_choice(request, layout, "cpu:relu_gradient", make_kernel(body));
   choice.may_share = {{0, 1}};
   return choice;

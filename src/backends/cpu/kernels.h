@@ -51,8 +51,8 @@ void check_onednn(dnnl_status_t status);
 // y = max(y, 0); NaN stays.
 void relu_in_place(float* y, int64_t n);
 void relu_in_place_bf16(uint16_t* y, int64_t n);
-// dx = 0 if y <= 0.
-void relu_gradient_in_place(const float* y, float* dx, int64_t n);
+// dx = y <= 0 ? 0 : dy, of f32, bf16 or f16. dx may be dy.
+void relu_gradient(DType dtype, const void* y, const void* dy, void* dx, int64_t n);
 
 // Own kernels: a functor over bound addresses. `Body` is callable as body(inputs, outputs,
 // scratch).

@@ -12,8 +12,8 @@ inline bool is_low(DType dtype) { return dtype == DType::bf16 || dtype == DType:
 // Whether the node reads or writes 16-bit numbers.
 bool has_low_operand(const KernelRequest& request);
 
-// Returns a product's kernel in bf16: `select`, of the node's op, chooses it. Returns nothing if an
-// input is f16, or if oneDNN has for this CPU only its slow reference.
+// Returns the node's kernel in bf16, which `select`, of the node's op, chooses. Returns nothing if
+// an input is f16, or if oneDNN has for this CPU only its slow reference.
 std::optional<KernelChoice> select_bf16(const CpuDevice& device, const KernelRequest& request, SelectKernel select);
 
 // Returns the node's kernel in f32, which `select`, of the node's op, chooses: 16-bit inputs are

@@ -1,8 +1,7 @@
 // Max and average pooling by oneDNN, in the layout in which the image comes; adaptive pooling by
 // own loops.
-#include <cmath>
-
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/low_precision.h"
 #include "backends/cpu/threads.h"
 #include "core/split.h"
 #include "ops/window.h"
@@ -10,14 +9,13 @@
 namespace troika::cpu {
 namespace {
 
-constexpr auto kF32 = dnnl::memory::data_type::f32;
-
-PoolSettings settings_of(const Node& node, const Desc& x, const Shape& x_shape, const Shape& y,
+PoolSettings settings_of(const Node& node, const Desc& x, const Shape& x_shape, const TensorType& y_type,
                          dnnl::algorithm algorithm) {
+  const Shape& y = y_type.shape;
   const Window w = Window::of(node);
   PoolSettings s{algorithm,
                  x,
-                 Desc(y.dims(), kF32, dnnl::memory::format_tag::any),
+                 Desc(y.dims(), onednn_type(y_type.dtype), dnnl::memory::format_tag::any),
                  {w.stride[0], w.stride[1]},
                  {w.kernel[0], w.kernel[1]},
                  {w.padding[0], w.padding[1]},
@@ -34,8 +32,7 @@ dnnl::algorithm average_algorithm(const Node& node) {
 
 KernelChoice forward(const CpuDevice& device, const KernelRequest& request, dnnl::algorithm algorithm) {
   const Node& node = request.node;
-  const TensorType& x = request.graph.type(node.inputs[0]);
-  const Shape& y = request.graph.type(node.outputs[0]).shape;
+  const TensorType &x = request.graph.type(node.inputs[0]), &y = request.graph.type(node.outputs[0]);
   const auto pd = pool_forward(device.engine(), user_scratchpad(),
                                settings_of(node, desc_of(x, request.input_layouts[0]), x.shape, y, algorithm));
   // The workspace says where the maxima stood, in oneDNN's own form.
@@ -53,15 +50,16 @@ KernelChoice backward(const CpuDevice& device, const KernelRequest& request, dnn
   const LayoutPtr like = request.input_layouts[0];
   Desc dy_desc, dx_desc;
   if (is_max) {
-    // The indices' blocking, carried over to floats of dy's and dx's sizes.
+    // The indices' blocking, carried over to numbers of dy's and dx's sizes.
     const Blocking b = blocking_of(static_cast<const OnednnLayout&>(*like).desc());
-    dy_desc = desc_like(b, dy.shape);
-    dx_desc = desc_like(b, dx.shape);
+    dy_desc = desc_like(b, dy.shape, onednn_type(dy.dtype));
+    dx_desc = desc_like(b, dx.shape, onednn_type(dx.dtype));
   } else {
     dy_desc = desc_of(dy, like);
-    dx_desc = like ? desc_like(blocking_of(dy_desc), dx.shape) : plain_desc(dx.shape);
+    const auto type = onednn_type(dx.dtype);
+    dx_desc = like ? desc_like(blocking_of(dy_desc), dx.shape, type) : plain_desc(dx.shape, type);
   }
-  PoolSettings settings = settings_of(node, dx_desc, dx.shape, dy.shape, algorithm);
+  PoolSettings settings = settings_of(node, dx_desc, dx.shape, dy, algorithm);
   settings.y = dy_desc;
   const auto hint = pool_forward(device.engine(), user_scratchpad(), settings);
   const auto pd = pool_backward(device.engine(), user_scratchpad(), settings, hint);
@@ -71,16 +69,26 @@ KernelChoice backward(const CpuDevice& device, const KernelRequest& request, dnn
       {DNNL_ARG_DIFF_SRC});
 }
 
+bool is_nan(float x) { return x != x; }
+bool is_nan(uint16_t bf16) { return (bf16 & 0x7fff) > 0x7f80; }
+
 TROIKA_VECTORIZE bool has_nan(const float* x, int64_t n) {
   int found = 0;
-  for (int64_t i = 0; i < n; ++i) found |= x[i] != x[i];
+  for (int64_t i = 0; i < n; ++i) found |= is_nan(x[i]);
+  return found != 0;
+}
+
+TROIKA_VECTORIZE bool has_nan(const uint16_t* bf16, int64_t n) {
+  int found = 0;
+  for (int64_t i = 0; i < n; ++i) found |= is_nan(bf16[i]);
   return found != 0;
 }
 
 // oneDNN's max pooling takes a number if the maximum so far is less, which is never true of NaN. A
 // NaN in the image would be lost, and with it the sign that training has failed. After the
 // primitive, windows that cover a NaN become NaN, as in PyTorch. Images without NaN, the usual
-// case, are only scanned.
+// case, are only scanned. Number: float, or the bits of bf16.
+template <typename Number>
 class MaxPoolKernel : public Kernel {
  public:
   MaxPoolKernel(std::unique_ptr<Kernel> pool, const Window& window, const ImageView& view, const Shape& x,
@@ -88,16 +96,16 @@ class MaxPoolKernel : public Kernel {
       : pool_(std::move(pool)), window_(window), view_(view), x_shape_(x), y_shape_(y) {}
   void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
     pool_->bind(inputs, outputs, scratch);
-    x_ = static_cast<const float*>(inputs[0]);
-    y_ = static_cast<float*>(outputs[0]);
+    x_ = static_cast<const Number*>(inputs[0]);
+    y_ = static_cast<Number*>(outputs[0]);
   }
   void run() override {
     pool_->run();
-    constexpr int64_t kGrain = 16384;  // floats a thread at least
-    const int64_t floats = view_.spatial * view_.block;
-    parallel_for(view_.n * view_.c_blocks, kGrain / floats, [&](int64_t begin, int64_t end) {
+    constexpr int64_t kGrain = 16384;  // numbers per thread at least
+    const int64_t numbers = view_.spatial * view_.block;
+    parallel_for(view_.n * view_.c_blocks, kGrain / numbers, [&](int64_t begin, int64_t end) {
       for (int64_t plane = begin; plane < end; ++plane)
-        if (has_nan(x_ + plane * floats, floats)) spread_nan(plane);
+        if (has_nan(x_ + plane * numbers, numbers)) spread_nan(plane);
     });
   }
 
@@ -109,15 +117,15 @@ class MaxPoolKernel : public Kernel {
       const int64_t begin = i * window_.stride[axis] - window_.padding[axis];
       return Range{std::max<int64_t>(begin, 0), std::min(begin + window_.kernel[axis], x_shape_[axis + 2])};
     };
-    float* to = y_ + plane * y_shape_[2] * y_shape_[3] * block;
+    Number* to = y_ + plane * y_shape_[2] * y_shape_[3] * block;
     for (int64_t i = 0; i < y_shape_[2]; ++i)
       for (int64_t j = 0; j < y_shape_[3]; ++j, to += block) {
         const Range rows = rows_of(0, i), columns = rows_of(1, j);
         for (int64_t r = rows.begin; r < rows.end; ++r)
           for (int64_t c = columns.begin; c < columns.end; ++c) {
-            const float* from = x_ + ((plane * h + r) * w + c) * block;
+            const Number* from = x_ + ((plane * h + r) * w + c) * block;
             for (int64_t b = 0; b < block; ++b)
-              if (std::isnan(from[b])) to[b] = from[b];
+              if (is_nan(from[b])) to[b] = from[b];
           }
       }
   }
@@ -126,29 +134,31 @@ class MaxPoolKernel : public Kernel {
   const Window window_;
   const ImageView view_;  // of x; y has its blocks
   const Shape x_shape_, y_shape_;
-  const float* x_ = nullptr;
-  float* y_ = nullptr;
+  const Number* x_ = nullptr;
+  Number* y_ = nullptr;
 };
 
 // The gradient of a pooling, and then that of the ReLU before it, from its output, the last input.
 class CutKernel : public Kernel {
  public:
-  CutKernel(std::unique_ptr<Kernel> pool, int64_t floats) : pool_(std::move(pool)), floats_(floats) {}
+  CutKernel(std::unique_ptr<Kernel> pool, DType dtype, int64_t numbers)
+      : pool_(std::move(pool)), dtype_(dtype), numbers_(numbers) {}
   void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
     pool_->bind(inputs.first(inputs.size() - 1), outputs, scratch);
-    y_ = static_cast<const float*>(inputs.back());
-    dx_ = static_cast<float*>(outputs[0]);
+    y_ = inputs.back();
+    dx_ = outputs[0];
   }
   void run() override {
     pool_->run();
-    relu_gradient_in_place(y_, dx_, floats_);
+    relu_gradient(dtype_, y_, dx_, dx_, numbers_);
   }
 
  private:
   const std::unique_ptr<Kernel> pool_;
-  const int64_t floats_;
-  const float* y_ = nullptr;
-  float* dx_ = nullptr;
+  const DType dtype_;
+  const int64_t numbers_;
+  const void* y_ = nullptr;
+  void* dx_ = nullptr;
 };
 
 // Chooses the kernel of a pooling's gradient with `inputs` inputs, or one with a ReLU's gradient
@@ -160,11 +170,22 @@ KernelChoice choose_gradient(const KernelRequest& request, size_t inputs, Choose
   node.inputs.pop_back();
   KernelChoice choice = choose({request.graph, node, {request.input_layouts.begin(), request.input_layouts.end() - 1}});
   const LayoutPtr& layout = choice.output_layouts[0];  // y is wanted in that of dx
-  const auto bytes = bytes_in(request.graph.type(request.node.outputs[0]), layout);
-  choice.kernel = std::make_unique<CutKernel>(std::move(choice.kernel), static_cast<int64_t>(bytes / sizeof(float)));
+  const TensorType& dx = request.graph.type(request.node.outputs[0]);
+  const auto numbers = static_cast<int64_t>(bytes_in(dx, layout) / size_of(dx.dtype));
+  choice.kernel = std::make_unique<CutKernel>(std::move(choice.kernel), dx.dtype, numbers);
   choice.input_layouts.push_back(layout);
   choice.may_share.clear();
   return choice;
+}
+
+// The gradient in f32 or bf16. oneDNN adds up what a number gets from several windows, and rounds
+// to bf16 at each addition. So windows that overlap go by way of f32.
+KernelChoice select_gradient(const CpuDevice& device, const KernelRequest& request, size_t inputs,
+                             dnnl::algorithm algorithm, SelectKernel select) {
+  const Window w = Window::of(request.node);
+  const bool overlaps = w.stride[0] < w.kernel[0] || w.stride[1] < w.kernel[1];
+  if (overlaps && has_low_operand(request)) return select_widened(device, request, select);
+  return choose_gradient(request, inputs, [&](const KernelRequest& r) { return backward(device, r, algorithm); });
 }
 
 // Window i of `out` over `in`, as PyTorch cuts it.
@@ -179,22 +200,27 @@ KernelChoice select_max_pool2d(const CpuDevice& device, const KernelRequest& req
   const Node& node = request.node;
   const TensorType &x = request.graph.type(node.inputs[0]), &y = request.graph.type(node.outputs[0]);
   KernelRequest viewed = request;
-  if (!image_view(x, viewed.input_layouts[0])) viewed.input_layouts[0] = nullptr;
+  if (!image_view(x, in_f32(viewed.input_layouts[0]))) viewed.input_layouts[0] = nullptr;
   KernelChoice choice = forward(device, viewed, dnnl::algorithm::pooling_max);
-  const ImageView view = image_view(x, choice.input_layouts[0]).value();
-  choice.kernel = std::make_unique<MaxPoolKernel>(std::move(choice.kernel), Window::of(node), view, x.shape, y.shape);
+  const ImageView view = image_view(x, in_f32(choice.input_layouts[0])).value();
+  const auto spread = [&]<typename Number>() {
+    choice.kernel =
+        std::make_unique<MaxPoolKernel<Number>>(std::move(choice.kernel), Window::of(node), view, x.shape, y.shape);
+  };
+  if (x.dtype == DType::f32)
+    spread.template operator()<float>();
+  else
+    spread.template operator()<uint16_t>();
   return choice;
 }
 KernelChoice select_max_pool2d_gradient(const CpuDevice& device, const KernelRequest& request) {
-  return choose_gradient(request, 2,
-                         [&](const KernelRequest& r) { return backward(device, r, dnnl::algorithm::pooling_max); });
+  return select_gradient(device, request, 2, dnnl::algorithm::pooling_max, select_max_pool2d_gradient);
 }
 KernelChoice select_avg_pool2d(const CpuDevice& device, const KernelRequest& request) {
   return forward(device, request, average_algorithm(request.node));
 }
 KernelChoice select_avg_pool2d_gradient(const CpuDevice& device, const KernelRequest& request) {
-  return choose_gradient(request, 1,
-                         [&](const KernelRequest& r) { return backward(device, r, average_algorithm(r.node)); });
+  return select_gradient(device, request, 1, average_algorithm(request.node), select_avg_pool2d_gradient);
 }
 
 // x [n][c_blocks][h, w][block] -> y with the same blocks.
