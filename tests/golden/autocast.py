@@ -6,7 +6,7 @@
 
 golden_curves --precision bf16 or f16 takes its tolerances from there, for any curve: a correct
 implementation in 16 bits drifts as autocast does. Needs PyTorch, and a model of
-tests/bench/pytorch_bench.py. Each start has another salt, and the first has the file's own. The
+tests/bench/pytorch_bench.py or torchvision. Each start has another salt, and the first has the file's own. The
 largest deviations of all starts from float64 are kept under "autocast":
 
 - losses: per step, relative, and never less than in the step before,
@@ -33,6 +33,16 @@ def load_models():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def find_model(name):
+    """Returns the function that makes a model, or None."""
+    if found := getattr(load_models(), name, None):
+        return found
+    if not importlib.util.find_spec("torchvision"):
+        return None
+    import torchvision
+    return getattr(torchvision.models, name, None)
 
 
 def hash32(t, count, salt):
@@ -80,7 +90,46 @@ def optimizer_of(golden, parameters):
     if name in ("adam", "adamw"):
         kind = torch.optim.Adam if name == "adam" else torch.optim.AdamW
         return kind(parameters, betas=tuple(golden["betas"]), eps=golden["eps"], **common)
-    sys.exit(f"autocast.py: {golden['name']}: no optimizer '{name}' here; need sgd, adam or adamw")
+    if name == "rmsprop":
+        return torch.optim.RMSprop(parameters, alpha=golden["alpha"], eps=golden["eps"], momentum=golden["momentum"], **common)
+    if name == "adagrad":
+        return torch.optim.Adagrad(parameters, eps=golden["eps"], **common)
+    if name in ("lars", "lamb"):
+        return LayerWise(parameters, golden)
+    sys.exit(f"autocast.py: {golden['name']}: no optimizer '{name}' here")
+
+
+class LayerWise(torch.optim.Optimizer):
+    """LARS and LAMB, which PyTorch lacks, as src/ops/lars.cpp and lamb.cpp define them."""
+
+    def __init__(self, parameters, golden):
+        super().__init__(parameters, {})
+        self.golden, self.steps = golden, 0
+
+    @torch.no_grad()
+    def step(self):
+        self.steps += 1
+        for p in self.param_groups[0]["params"]:
+            if p.grad is not None:
+                (self.lars if self.golden["optimizer"] == "lars" else self.lamb)(p, self.golden, self.state[p])
+
+    def lars(self, p, golden, state):
+        decay = golden["weight_decay"] if p.dim() > 1 else 0
+        ratio, sizes = 1.0, (p.norm(), p.grad.norm())
+        if p.dim() > 1 and all(sizes):
+            ratio = golden.get("trust", 0.001) * sizes[0] / (sizes[1] + decay * sizes[0] + golden["eps"])
+        momentum = state.setdefault("momentum", torch.zeros_like(p))
+        momentum.mul_(golden["momentum"]).add_(golden["lr"] * ratio * (p.grad + decay * p))
+        p.sub_(momentum)
+
+    def lamb(self, p, golden, state):
+        mean, square = (state.setdefault(slot, torch.zeros_like(p)) for slot in ("mean", "square"))
+        for slot, beta, value in zip((mean, square), golden["betas"], (p.grad, p.grad**2)):
+            slot.mul_(beta).add_((1 - beta) * value)
+        r, v = (slot / (1 - beta**self.steps) for slot, beta in zip((mean, square), golden["betas"]))
+        r = r / (v.sqrt() + golden["eps"]) + (golden["weight_decay"] if p.dim() > 1 else 0) * p
+        sizes = (p.norm(), r.norm())
+        p.sub_(golden["lr"] * (sizes[0] / sizes[1] if p.dim() > 1 and all(sizes) else 1.0) * r)
 
 
 def follow(golden, make_model, salt, dtype):
@@ -95,7 +144,10 @@ def follow(golden, make_model, salt, dtype):
     if shapes != [p["shape"] for p in golden["parameters"]]:
         sys.exit(f"autocast.py: {golden['name']}: the parameters of {golden['model']} have other shapes than the file's")
     norms_of = [m for m in model.modules() if isinstance(m, torch.nn.BatchNorm2d)]
-    optimizer = optimizer_of(golden, model.parameters())
+    trained = [p for name, p in model.named_parameters() if name.startswith(golden.get("train_only", ""))]
+    for p in model.parameters():
+        p.requires_grad_(any(p is other for other in trained))
+    optimizer = optimizer_of(golden, trained)
     run = {"losses": []}
     for step in range(golden["steps"]):
         x, labels = batch_of(golden, step % 2, salt)
@@ -114,7 +166,7 @@ def follow(golden, make_model, salt, dtype):
             first += rows
         run["losses"].append(loss)
         if step == 0:
-            run["gradient_norms"] = [p.grad.double().norm().item() for p in model.parameters()]
+            run["gradient_norms"] = [p.grad.double().norm().item() for p in trained]
         optimizer.step()
     model.eval()
     with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_low):
@@ -164,12 +216,11 @@ def main():
     parser.add_argument("files", nargs="+", type=pathlib.Path)
     parser.add_argument("--starts", type=int, default=16)
     arguments = parser.parse_args()
-    models = load_models()
     for path in arguments.files:
         golden = json.loads(path.read_text())
-        make_model = getattr(models, golden["model"], None)
+        make_model = find_model(golden["model"])
         if make_model is None:
-            sys.exit(f"autocast.py: {path}: no model '{golden['model']}' in tests/bench/pytorch_bench.py")
+            sys.exit(f"autocast.py: {path}: no model '{golden['model']}' in tests/bench/pytorch_bench.py or torchvision")
         has_batch_norm = bool(golden["buffer_norms_end"])
         worst = None
         for start in range(arguments.starts):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Trains ResNet-18 on the real Fashion-MNIST by the tutorial's recipe, in bf16 on a GPU.
 
-The accuracy must reach 0.87, as the mean over three seeds and over the last three of ten epochs.
+The accuracy must reach 0.885, as the mean over five seeds and over the last three of ten epochs.
 Another run, with twice the batch and rate on two replicas, is only reported.
 """
 import csv
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -13,10 +14,11 @@ import tempfile
 TOOL = os.environ.get("TROIKA_TOOL", "build-gpu/troika")
 INSTALLED_DATA = "/usr/share/datasets/fashion-mnist"
 DEVICE = os.environ.get("TROIKA_TEST_DEVICE", "cuda:0")
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2, 3, 4, 5)
 EPOCHS, LAST = 10, 3
-# Seven seeds reached 0.907 on average, from 0.880 to 0.924; the mean of three seeds may be 0.889.
-NEEDED = 0.87
+# Seven seeds reached 0.907 on average, from 0.880 to 0.924: a standard deviation of 0.016 by the
+# range. The mean of five has 0.007, so this is three of them below.
+NEEDED = 0.885
 TIME_LIMIT_S = 600  # for one run
 
 # Devices, batch, learning rate, and the required accuracy; 0: the accuracy is only reported.
@@ -41,7 +43,7 @@ def main():
     data = os.environ.get("TROIKA_DATA") or INSTALLED_DATA
     failed = 0
     for devices, batch, rate, needed in RUNS:
-        name = f"resnet18_{f'reaches_{needed:.2f}' if needed else 'trains'}_on_{devices}"
+        name = f"resnet18_{f'reaches_{needed}' if needed else 'trains'}_on_{devices}"
         if not os.path.isdir(data):
             print(f"skip {name} there is no folder '{data}'; give TROIKA_DATA, the folder of Fashion-MNIST's files")
             continue
@@ -57,7 +59,8 @@ def main():
                 speeds.append(mean([float(row["images_per_second"]) for row in rows[1:]]))  # the first epoch compiles
         good = not broken and mean(accuracies) >= needed
         failed += not good
-        figures = broken or (f"bf16, batch {batch}, rate {rate}: mean {mean(accuracies):.4f} of the last {LAST} epochs and "
+        error = 0 if broken else statistics.stdev(accuracies) / len(accuracies) ** 0.5
+        figures = broken or (f"bf16, batch {batch}, rate {rate}: mean {mean(accuracies):.4f} +- {error:.4f} of the last {LAST} epochs and "
                              f"{len(SEEDS)} seeds, {min(accuracies):.4f} to {max(accuracies):.4f}; "
                              f"{mean(speeds):.0f} images/s")
         print(f"{'ok' if good else 'not ok'} {name} ({figures})", flush=True)
