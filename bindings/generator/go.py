@@ -123,8 +123,8 @@ class Names:
                 self.constants[value.c_name] = enum.name + name
                 if enum.name == "Status" and value.number < 0:
                     self.errors[value.c_name] = "Err" + name
-        self.variables = {"TROIKA_LOG", "TROIKA_DUMP", "TROIKA_BACKEND_DIR", "TROIKA_CACHE_DIR", "TROIKA_OWN_KERNELS", "TROIKA_SECRET",
-                          "TROIKA_SECRET_FILE"}  # of the environment
+        self.variables = {"TROIKA_LOG", "TROIKA_DUMP", "TROIKA_BACKEND_DIR", "TROIKA_CACHE_DIR", "TROIKA_OWN_KERNELS", "TROIKA_LEAVE_OUT",
+                          "TROIKA_SECRET", "TROIKA_SECRET_FILE"}  # of the environment
 
     def type(self, kind):
         """The Go type of a number, handle or struct."""

@@ -44,8 +44,8 @@ type ContextOptions struct {
 	// The most detailed level that reaches log; Unset: LogLevelWarning.
 	LogLevel LogLevel
 	// true: environment variables of the library hold for fields that are not set: TROIKA_LOG,
-	// TROIKA_BACKEND_DIR, TROIKA_CACHE_DIR, TROIKA_OWN_KERNELS and TROIKA_DUMP (docs/threads.md).
-	// false (default): none of them is read.
+	// TROIKA_BACKEND_DIR, TROIKA_CACHE_DIR, TROIKA_OWN_KERNELS, TROIKA_LEAVE_OUT and TROIKA_DUMP
+	// (docs/threads.md). false (default): none of them is read.
 	UseEnvironment bool
 	// The backends that the context may use, separated by commas: "cpu", "cuda". "" (default):
 	// all. A backend is loaded when one of its devices is first asked for.

@@ -42,8 +42,8 @@ typedef struct troika_context_options {
   /** The most detailed level that reaches `log`; unset: TROIKA_LOG_WARNING. */
   int32_t log_level;
   /** 1: environment variables of the library hold for fields that are not set: TROIKA_LOG,
-   *  TROIKA_BACKEND_DIR, TROIKA_CACHE_DIR, TROIKA_OWN_KERNELS and TROIKA_DUMP (docs/threads.md). 0
-   *  (default): none of them is read. */
+   *  TROIKA_BACKEND_DIR, TROIKA_CACHE_DIR, TROIKA_OWN_KERNELS, TROIKA_LEAVE_OUT and TROIKA_DUMP
+   *  (docs/threads.md). 0 (default): none of them is read. */
   int32_t use_environment;
   /** Called with `log_user` after the last log line, when the context and all that was made from it
    *  are destroyed. If `troika_context_create` fails, it is not called. NULL: no call. */

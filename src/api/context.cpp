@@ -8,6 +8,7 @@
 #include "comm/links.h"
 #include "core/build.h"
 #include "core/environment.h"
+#include "plan/compile.h"
 #include "train/context.h"
 
 using namespace troika;
@@ -95,6 +96,18 @@ std::string read_folder(const char* field, const char* given, const char* variab
   return folder;
 }
 
+// Reads the names of passes that a host wants to measure.
+std::vector<std::string> read_left_out() {
+  const std::string list = left_out_passes();
+  if (list.empty()) return {};
+  std::vector<std::string> names = FieldCheck(text(kCreate, ": ")).names("TROIKA_LEAVE_OUT", list.c_str());
+  for (const std::string& name : names)
+    if (std::ranges::find(optional_passes(), name) == optional_passes().end())
+      refuse_options("TROIKA_LEAVE_OUT: there is no pass '", name, "' to leave out, there are ",
+                     join(optional_passes(), ", "));
+  return names;
+}
+
 BackendSettings read_backends(const troika_context_options& o) {
   BackendSettings settings;
   if (o.backends) settings.names = FieldCheck(text(kCreate, ": options.")).names("backends", o.backends);
@@ -135,7 +148,11 @@ troika_status troika_context_create(const troika_context_options* options, troik
     settings.seed = o.seed;
     settings.log_levels = read_levels(o);
     settings.backends = read_backends(o);
-    if (o.use_environment) settings.dumped_pass = dumped_pass();
+    settings.backends.compares_ways = settings.log_levels[static_cast<size_t>(LogTopic::plan)] == LogLevel::debug;
+    if (o.use_environment) {
+      settings.dumped_pass = dumped_pass();
+      settings.left_out = read_left_out();
+    }
     const auto user = std::make_shared<UserData>(o.log_user);
     if (o.log || o.log_user_destroy)  // the sink keeps the data, even if it takes no lines
       settings.log = [log = o.log, user](LogLevel level, const char* topic, const char* line) {

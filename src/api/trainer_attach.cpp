@@ -27,6 +27,7 @@ troika_status troika_model_attach(troika_model model, const troika_device* devic
       ids.push_back(device_id(devices[i]));
     }
     TrainerOptions settings = read_trainer_options(options, "troika_model_attach: options.", object->context->seed());
+    settings.left_out = object->context->left_out();
     Exclusive exclusive(object->model->busy(), kName, "model");
     add_shared_names(settings, *object->model->parameters());
     // The new trainer takes the model over in the last call that can fail.

@@ -59,6 +59,8 @@ std::string log_levels() { return read_variable("TROIKA_LOG"); }
 
 std::string dumped_pass() { return read_variable("TROIKA_DUMP"); }
 
+std::string left_out_passes() { return read_variable("TROIKA_LEAVE_OUT"); }
+
 std::optional<std::string> launcher_variable(const std::string& name) { return find_trusted_variable(name.c_str()); }
 
 }  // namespace troika

@@ -28,6 +28,9 @@ std::string log_levels();
 // TROIKA_DUMP: the pass after which the graph is printed to the log; empty: none.
 std::string dumped_pass();
 
+// TROIKA_LEAVE_OUT: passes that plans of training leave out, "fuse_norms,close_gaps"; empty: none.
+std::string left_out_passes();
+
 // Returns a variable that a launcher sets, such as RANK (group/launch_environment.h); none if it is
 // not set, or in a setuid program.
 std::optional<std::string> launcher_variable(const std::string& name);

@@ -225,6 +225,7 @@ struct BackendSettings {
   std::string plugin_folder = {};       // absolute; is searched for plug-ins first; empty: none
   std::string cache_folder = {};        // absolute; for measurements; empty: none are stored
   bool has_own_kernels = true;          // that prove themselves against a library's, and early starts
+  bool compares_ways = false;           // how results of measured ways differ is logged
 };
 
 // The backends of this process. backends/backends.cpp is the only list that names them. Any thread

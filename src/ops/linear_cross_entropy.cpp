@@ -10,9 +10,9 @@ namespace {
 
 // Inputs: those of linear; those of cross_entropy after its x. Outputs: loss f64 [1] and correct
 // i64 [1], as of cross_entropy; dy of y's shape; dx of x's shape; with `logits` y in f32. dy and
-// dx have x's type, and dx is computed from dy as stored. Attributes: per_position as of linear;
-// scale and those of LabelSettings as of cross_entropy; logits; input_relu: x is the result of a
-// ReLU, and dx is the gradient before that ReLU.
+// dx have x's type, and dx is computed from dy as stored. Attributes: per_position and tf32 as of
+// linear; scale and those of LabelSettings as of cross_entropy; logits; input_relu: x is the result
+// of a ReLU, and dx is the gradient before that ReLU.
 std::vector<TensorType> infer(const OpInputs& in) {
   using namespace linear_cross_entropy;
   in.need_inputs(target + 1, kMostInputs);

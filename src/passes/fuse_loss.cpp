@@ -69,7 +69,8 @@ Node fused(const Chain& chain) {
     node.outputs.push_back(chain.linear->outputs[0]);
     node.attributes.set("logits", int64_t{1});
   }
-  if (is_per_position(*chain.linear)) node.attributes.set("per_position", int64_t{1});
+  for (const char* flag : {"per_position", "tf32"})
+    if (chain.linear->attributes.flag(flag)) node.attributes.set(flag, int64_t{1});
   node.attributes.set("input_relu", int64_t{chain.relu != nullptr});
   return node;
 }

@@ -18,15 +18,16 @@ namespace {
 
 constexpr const char* kCompiling = "compiling a plan";
 
-// Runs passes one by one. After each pass the graph is verified and timed. If the log's
-// `dumped_pass` is the pass, the graph is written to the log.
+// Runs passes one by one, except those that are left out. After each pass the graph is verified and
+// timed. If the log's `dumped_pass` is the pass, the graph is written to the log.
 class PassManager {
  public:
-  PassManager(Graph& graph, const Interruption& interruption, const Log& log)
-      : graph_(graph), interruption_(interruption), log_(log) {}
+  PassManager(Graph& graph, const CompileRequest& request, const Log& log)
+      : graph_(graph), interruption_(request.interruption), left_out_(request.spec.left_out), log_(log) {}
 
   template <typename Pass>
   void run(const char* name, Pass&& pass) {
+    if (std::find(left_out_.begin(), left_out_.end(), name) != left_out_.end()) return;
     interruption_.check(kCompiling);
     const auto begin = std::chrono::steady_clock::now();
     pass(graph_);
@@ -48,6 +49,7 @@ class PassManager {
 
   Graph& graph_;
   const Interruption& interruption_;
+  const std::vector<std::string>& left_out_;
   const Log& log_;
 };
 
@@ -58,6 +60,14 @@ std::vector<std::string> trainable_in(const Graph& graph, std::vector<std::strin
 }
 
 }  // namespace
+
+const std::vector<std::string>& optional_passes() {
+  static const std::vector<std::string> passes = {"crop_unread", "fuse_relus", "fuse_pools",    "fuse_adds",
+                                                  "zero_biases", "share_sums", "absorb_biases", "fuse_casts",
+                                                  "run_beside",  "fuse_loss",  "plain_pools",   "fuse_sums",
+                                                  "fuse_norms",  "close_gaps", "fuse_widening", "keep_copies"};
+  return passes;
+}
 
 namespace {
 
@@ -130,7 +140,7 @@ Network differentiate_network(const CompileRequest& r, int64_t samples, int chan
                                             samples, " samples; use a smaller batch or more micro-batches"));
   Graph graph = r.model;
   if (r.output != kNoValue) graph.outputs = {r.output};
-  PassManager passes(graph, r.interruption, log);
+  PassManager passes(graph, r, log);
   passes.run("rebatch", [&](Graph& g) { g = rebatch(g, samples); });
   // Before `inference`: a layer that it removes, such as dropout, must not change how the next
   // layer's parameters are cut.
@@ -178,7 +188,7 @@ size_t most_activation_bytes(const CompileRequest& r, Network network) {
 Network build_network(const CompileRequest& r, int64_t samples, const Log& log) {
   Network network = differentiate_network(r, samples, r.channel_rank, log);
   if (r.mode != Mode::train || !r.spec.recompute.is_on()) return network;
-  PassManager passes(network.graph, r.interruption, log);
+  PassManager passes(network.graph, r, log);
   passes.run("recompute", [&](Graph& g) {
     const Graph first = r.channel_rank > 0 ? differentiate_network(r, samples, 0, Log()).graph : g;
     const auto bytes_of = [&](const Graph& recomputed) {
@@ -275,7 +285,7 @@ OptimizerStep optimizer_step_of(const CompileRequest& r) {
 Graph build_graph(const CompileRequest& r, const Log& log) {
   const bool trains = r.mode == Mode::train, has_passes = r.form.part != StepForm::update;
   Graph graph;
-  PassManager passes(graph, r.interruption, log);
+  PassManager passes(graph, r, log);
   if (!has_passes)
     passes.run("update", [&](Graph& g) { g = update_graph(own_model(r), r.own_trainable); });
   else if (r.local_batch > 0 || (trains && r.spec.syncs_statistics))
@@ -316,7 +326,7 @@ namespace {
 
 // Fuses nodes as the device's kernels allow.
 void fuse_on_device(Graph& graph, const CompileRequest& r, Device& device, const Log& log) {
-  PassManager passes(graph, r.interruption, log);
+  PassManager passes(graph, r, log);
   passes.run("fuse_loss", [&](Graph& g) {
     fuse_loss(g, [&](const Graph& of, const Node& linear) { return device.fuses_loss(of, linear); });
   });

@@ -64,6 +64,9 @@ struct CompileRequest {
   std::vector<std::string> split_norms;  // see OptimizerStep
 };
 
+// Returns the passes that only make steps faster. A host may leave them out, to measure them.
+const std::vector<std::string>& optional_passes();
+
 // Returns the network for one micro-batch of so many samples: from samples to outputs, and in
 // training to gradients.
 Network build_network(const CompileRequest& request, int64_t samples, const Log& log);

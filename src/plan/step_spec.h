@@ -61,6 +61,7 @@ struct StepSpec {
   bool shards_optimizer = false;      // ZeRO level 1: each parameter is updated by one rank of its data group
   bool compresses_gradients = false;  // to bf16, for their sum over the shares
   bool updates_late = false;          // if sums travel between processes (parallel/late_updates.h)
+  std::vector<std::string> left_out;  // of optional_passes() (plan/compile.h)
   double least_beside = 5e8;  // operations of a gradient of weights that may run concurrently with other launches
 
   // Whether the mean is over a number of labels, or a sum of their weights, that is known only when

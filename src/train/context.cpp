@@ -21,7 +21,8 @@ Context::Context(ContextOptions options)
       cpu_claim_{options.cpu_threads, allowed_cores()},
       cpus_(divide_cores({cpu_claim_}, 0)),
       backends_(BackendRegistry::create(options.backends)),
-      plugin_folder_(options.backends.plugin_folder) {
+      plugin_folder_(options.backends.plugin_folder),
+      left_out_(std::move(options.left_out)) {
   const int cores = static_cast<int>(cpus_.cores.size()), most = std::max(kAllowedThreads, kMostThreadsOfCore * cores);
   if (cpu_threads() > most)
     throw Error(Status::invalid_argument,

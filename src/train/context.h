@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "core/log.h"
 #include "device/backend.h"
@@ -21,7 +22,8 @@ struct ContextOptions {
   Log::Sink log;
   LogLevels log_levels = all_topics(LogLevel::warning);
   BackendSettings backends;
-  std::string dumped_pass;  // see core/log.h
+  std::string dumped_pass;            // see core/log.h
+  std::vector<std::string> left_out;  // see StepSpec
 };
 
 class Context {
@@ -32,6 +34,7 @@ class Context {
   uint64_t seed() const { return seed_; }
   const BackendRegistry& backends() const { return *backends_; }
   const std::string& plugin_folder() const { return plugin_folder_; }
+  const std::vector<std::string>& left_out() const { return left_out_; }  // passes, of the trainers that a host makes
 
   const CpuShare& cpus() const { return cpus_; }            // of a process that has the machine alone
   const CpuClaim& cpu_claim() const { return cpu_claim_; }  // of a process in a group
@@ -52,6 +55,7 @@ class Context {
   const CpuShare cpus_;
   std::unique_ptr<BackendRegistry> backends_;
   const std::string plugin_folder_;
+  const std::vector<std::string> left_out_;
   mutable std::mutex eager_mutex_;
   mutable std::map<std::pair<DeviceKind, int32_t>, std::unique_ptr<EagerDevice>> eager_devices_;
 };

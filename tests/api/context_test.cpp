@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "api/api_test.h"
+#include "core/text.h"
 #include "core/utf8.h"
 #include "support/environment_guard.h"
 #include "support/temp_directory.h"
@@ -69,7 +70,7 @@ TEST_F(ContextApi, refuses_topics_and_folders_that_are_none) {
 
 TEST_F(ContextApi, reads_its_environment_only_if_it_is_asked_to) {
   const EnvironmentGuard folder("TROIKA_BACKEND_DIR"), levels("TROIKA_LOG"), dump("TROIKA_DUMP"),
-      own_kernels("TROIKA_OWN_KERNELS");
+      own_kernels("TROIKA_OWN_KERNELS"), left_out("TROIKA_LEAVE_OUT");
   set_variable("TROIKA_BACKEND_DIR", "nowhere");
   set_variable("TROIKA_LOG", "nothing");
   set_variable("TROIKA_DUMP", "fuse");
@@ -111,8 +112,18 @@ TEST_F(ContextApi, reads_its_environment_only_if_it_is_asked_to) {
   expect_refused(troika_context_create(&options, &context, &error_), kInvalid,
                  "TROIKA_OWN_KERNELS is 'none', needs 0 or 1");
   set_variable("TROIKA_OWN_KERNELS", "0");
+  set_variable("TROIKA_LEAVE_OUT", "zero_biases,rebatch");
+  expect_refused(troika_context_create(&options, &context, &error_), kInvalid,
+                 "TROIKA_LEAVE_OUT: there is no pass 'rebatch' to leave out, there are crop_unread, ");
+  set_variable("TROIKA_LEAVE_OUT", "zero_biases,share_sums");
   const auto all = lines_of(options);
-  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](auto& line) { return line.starts_with("plan: pass rebatch"); }));
+  const auto has = [&](const char* pass) {
+    return std::any_of(all.begin(), all.end(), [&](auto& line) { return line.starts_with(text("plan: pass ", pass)); });
+  };
+  EXPECT_TRUE(has("rebatch"));
+  EXPECT_TRUE(has("absorb_biases"));
+  EXPECT_FALSE(has("zero_biases"));
+  EXPECT_FALSE(has("share_sums"));
   EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](auto& line) { return line == "plan: graph \"mlp\" {"; }));
 }
 

@@ -10,7 +10,8 @@ import pathlib
 import re
 import sys
 
-REPLACED = {"early_start.cuh": "early_start.h", "instructions.cuh": "hopper.h", "matrix_instructions.cuh": "matrix_instructions.h"}
+REPLACED = {"early_start.cuh": "early_start.h", "instructions.cuh": "hopper.h", "matrix_instructions.cuh": "matrix_instructions.h",
+            "teams.cuh": "teams.h"}
 
 
 def closing(text, at):

@@ -117,7 +117,7 @@ TEST_F(WrongKernel, is_none_that_widens_gradients) {
     engine = "rounded:eng0";
     return true;
   };
-  EXPECT_EQ(change_engines(folder.path(), is_changed), 2) << "with the batch_norm2d before, and without";
+  EXPECT_EQ(change_engines(folder.path(), is_changed), 3) << "with the batch_norm2d before, without, and the best engine";
   const Trained trained = train(kNet, {kGpu}, folder.path().string()), on_cpu = train(kNet, {kCpu});
   EXPECT_EQ(trained.launches_of("cast_all 'gradients' by cuda:own:bf16_to_f32_all"), 1u) << trained.plan;
   expect_same(kNet, trained, on_cpu);
@@ -138,7 +138,7 @@ TEST_F(WrongKernel, is_none_that_widens_gradients_of_several_ranks) {
                              engine = "rounded:eng0";
                              return true;
                            }),
-            2);
+            3);
   const Trained trained = train(net, {kGpu, {TROIKA_DEVICE_CUDA, 1}}, folder.path().string());
   for (const std::string name : {"first", "second", "third"})
     EXPECT_EQ(trained.launches_of("conv2d_weight_gradient '" + name + "' by cuda:cudnn:eng0 "), 2u) << trained.plan;

@@ -4,7 +4,9 @@
 
 - Kernels for Hopper multiply by HGMMA, load by TMA, and keep all registers: no stack, no spills.
 - Kernels that multiply by warps have HMMA, keep all registers, and move 16 bytes at once.
-- Kernels that move packs of 16 bytes load and store 16 bytes at once.
+- Kernels that keep weights in registers read 16 bytes of shared memory at once.
+- Kernels that move packs of 16 bytes load 16 bytes at once, and store as many if they write images.
+- No kernel for 9.0 and later has local memory, except a few that are named here.
 - Every kernel for 9.0 and later touches memory only after it has waited for the kernels before it.
 
 cuobjdump and nvdisasm come from the PATH, or from their wheels, which are installed in build/tools.
@@ -38,6 +40,10 @@ WARPS = {
     "stem_mma": ("stem_mma_kernel", "STG.E.128", r"Ending\)[01]>"),  # one that pools stores two channels at once
     "stem_mma_gradient": ("stem_mma_gradient_kernel", "LDG.E.128", r"<__nv_bfloat16, 4, 2, (true|false)>"),
 }
+# Kernels that keep weights in registers.
+HELD = {"recurrent_sequence": "sequence_", "recurrent_teams": "teams_"}
+# Kernels with local memory: arrays that are indexed by a variable, and the power of two doubles.
+LOCAL = {"adamw": "update_kernel", "pool2d": "kernel"}
 # Kernels whose packs have 16 bytes.
 PACKED = {
     "batch_norm2d": r"(statistics|normalize)_kernel<\w+, 8>",
@@ -137,42 +143,69 @@ def warp_faults(path, name, move, form=""):
     return faults + [f"{short(kernel)} has no {move}" for kernel, text in named if move not in text]
 
 
+def functions_from_90(path):
+    """Returns the name and the instructions of each kernel for 9.0 and later."""
+    images = cuobjdump("-sass", path).split("code for sm_")[1:]
+    return [found for image in images if int(re.match(r"\d+", image).group()) >= 90 for found in functions(image)]
+
+
+def held_faults(path, name):
+    code = [(kernel, text) for kernel, text in functions_from_90(path) if name in kernel]
+    faults = [f"{short(kernel)} has no LDS.128" for kernel, text in code if "LDS.128" not in text]
+    return faults if code else [f"{path.name} has no kernel {name} for 9.0 or later"]
+
+
 def packed_faults(path, pattern):
     code = {kernel: text for kernel, text in code_of(path).items() if re.search(pattern, short(kernel))}
     faults = [] if code else [f"{path.name} has no kernel {pattern}"]
-    return faults + [f"{short(kernel)} loads no 16 bytes at once" for kernel, text in code.items() if "LDG.E.128" not in text]
+    faults += [f"{short(kernel)} loads no 16 bytes at once" for kernel, text in code.items() if "LDG.E.128" not in text]
+    return faults + [f"{short(kernel)} stores no 16 bytes at once" for kernel, text in code.items()
+                     if "normalize" in kernel and "STG.E.128" not in text]
+
+
+def spill_faults(folder):
+    faults, kernels = [], 0
+    for path in sorted(folder.glob("*.o")):
+        for kernel, text in functions_from_90(path):
+            kernels += 1
+            if re.search(r"\b(STL|LDL)\b", text) and not (path.stem in LOCAL and LOCAL[path.stem] in kernel):
+                faults.append(f"{path.stem}: {short(kernel)} has local memory")
+    return faults if kernels else ["there is no kernel for 9.0 or later"]
 
 
 def order_faults(folder):
     """Returns the kernels that may touch memory, or end, before they wait."""
     faults, kernels = [], 0
     for path in sorted(folder.glob("*.o")):
-        for image in cuobjdump("-sass", path).split("code for sm_")[1:]:
-            if int(re.match(r"\d+", image).group()) < 90:
-                continue
-            for kernel, text in functions(image):
-                kernels += 1
-                before, wait, after = text.partition("ACQBULK")
-                if not wait or "PREEXIT" not in after:
-                    faults.append(f"{path.stem}: {short(kernel)} does not wait for the kernels before it")
-                elif left := re.search(r"\b(EXIT|BRA|BRX|CALL|RET|JMP)\b", before):
-                    faults.append(f"{path.stem}: {short(kernel)} has {left.group()} before it waits")
-                elif touched := MEMORY.search(before):
-                    faults.append(f"{path.stem}: {short(kernel)} has {touched.group()} before it waits")
+        for kernel, text in functions_from_90(path):
+            kernels += 1
+            before, wait, after = text.partition("ACQBULK")
+            if not wait or "PREEXIT" not in after:
+                faults.append(f"{path.stem}: {short(kernel)} does not wait for the kernels before it")
+            elif left := re.search(r"\b(EXIT|BRA|BRX|CALL|RET|JMP)\b", before):
+                faults.append(f"{path.stem}: {short(kernel)} has {left.group()} before it waits")
+            elif touched := MEMORY.search(before):
+                faults.append(f"{path.stem}: {short(kernel)} has {touched.group()} before it waits")
     return faults if kernels else ["there is no kernel for 9.0 or later"]
 
 
 def main():
+    if len(sys.argv) != 2 or not pathlib.Path(sys.argv[1]).is_dir():
+        sys.exit("sass_test.py: need the folder with the kernels' object files, such as build/src/backends/cuda")
     folder = pathlib.Path(sys.argv[1])
-    hopper = {name: kernel for name, kernel in HOPPER.items() if (folder / f"{name}.o").exists()}
-    names = [*(f"hopper_{name}" for name in hopper), *(f"warps_{name}" for name in WARPS), *(f"packs_{name}" for name in PACKED), "order"]
+    # A build for other GPUs has none of them.
+    hopper = HOPPER if any((folder / f"{name}.o").exists() for name in HOPPER) else {}
+    names = [*(f"hopper_{name}" for name in hopper), *(f"warps_{name}" for name in WARPS), *(f"held_{name}" for name in HELD),
+             *(f"packs_{name}" for name in PACKED), "spills", "order"]
     if why := find_tools():
         for name in names:
             print(f"skip {name} {why}")
         return 0
     failed = [report(f"hopper_{name}", hopper_faults(folder / f"{name}.o", kernel)) for name, kernel in hopper.items()]
     failed += [report(f"warps_{name}", warp_faults(folder / f"{name}.o", *needed)) for name, needed in WARPS.items()]
+    failed += [report(f"held_{name}", held_faults(folder / f"{name}.o", kernel)) for name, kernel in HELD.items()]
     failed += [report(f"packs_{name}", packed_faults(folder / f"{name}.o", pattern)) for name, pattern in PACKED.items()]
+    failed.append(report("spills", spill_faults(folder)))
     failed.append(report("order", order_faults(folder)))
     return any(failed)
 

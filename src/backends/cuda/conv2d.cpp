@@ -137,7 +137,8 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
                                                  relu)));
 
   Problem problem = problem_of(device, request, v, dtype);
-  problem.text += text(bias ? ", bias" : "", relu ? ", relu" : "", has_moments ? ", sums" : "");
+  problem.plain = problem.text += text(bias ? ", bias" : "", relu ? ", relu" : "");
+  if (has_moments) problem.text += ", sums";
   pooled.add_to(problem);
   const Node& node = request.node;
   const ValueId second_output = has_moments || pooled ? node.outputs[1] : kNoValue;
@@ -217,6 +218,7 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
                                          .is_last_resort = is_last_resort(v)})));
 
   Problem problem = problem_of(device, request, v, dtype);
+  problem.plain = problem.text;
   if (has_sums) problem.text += has_addend ? ", added, sums" : ", sums";
   if (addend_stride > 1) problem.text += ", gaps";
   if (lacks_y) problem.text += ", without y";
@@ -280,6 +282,7 @@ WeightGradient weight_gradient_of(CudaDevice& device, const KernelRequest& reque
   Problem& problem = made.problem;
   std::vector<Way>& ways = made.ways;
   problem = problem_of(device, request, v, dtype);
+  if (!is_rounded) problem.plain = problem.text;
   problem.tensors =
       types_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], bias ? node.outputs[1] : kNoValue,
                          pooled ? node.inputs[weight_gradient::pool_mask] : kNoValue});

@@ -26,8 +26,7 @@ std::string cudnn_text(size_t version) { return text(version / 10000, '.', versi
 
 class CudaBackend : public Backend {
  public:
-  CudaBackend(int count, const BackendSettings& settings)
-      : count_(count), cache_folder_(settings.cache_folder), has_own_kernels_(settings.has_own_kernels) {}
+  CudaBackend(int count, const BackendSettings& settings) : count_(count), settings_(settings) {}
   DeviceKind kind() const override { return DeviceKind::cuda; }
   int device_count() const override { return count_; }
 
@@ -53,7 +52,7 @@ class CudaBackend : public Backend {
       throw Error(Status::device_unavailable,
                   text("device cuda:", index, ": ", properties.name, " has compute capability ", properties.major, '.',
                        properties.minor, ", need ", kLeastMajor, ".0 or later"));
-    return std::make_shared<CudaDevice>(index, plans_of(properties.name), has_own_kernels_);
+    return std::make_shared<CudaDevice>(index, plans_of(properties.name), settings_);
   }
 
   std::vector<const TransportDef*> transports() const override { return {&gpu_transport}; }
@@ -69,17 +68,17 @@ class CudaBackend : public Backend {
       if (!isalnum(static_cast<unsigned char>(c))) c = '_';
     const std::string file = text("engines-", words, ".json");
     std::error_code error;
-    std::filesystem::create_directories(cache_folder_, error);
-    const bool is_stored = !cache_folder_.empty() && access(cache_folder_.c_str(), W_OK) == 0;
+    const std::string& folder = settings_.cache_folder;
+    std::filesystem::create_directories(folder, error);
+    const bool is_stored = !folder.empty() && access(folder.c_str(), W_OK) == 0;
     const std::string shipped = folder_of_code(&kLeastMajor) + "/" TROIKA_ENGINES_FOLDER "/" + file;
-    plans = std::make_shared<PlanCache>(is_stored ? text(cache_folder_, '/', file) : "",
+    plans = std::make_shared<PlanCache>(is_stored ? text(folder, '/', file) : "",
                                         text(name, ", cuDNN ", cudnnGetVersion()), shipped);
     return plans;
   }
 
   const int count_;
-  const std::string cache_folder_;
-  const bool has_own_kernels_;
+  const BackendSettings settings_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::shared_ptr<PlanCache>> plans_;
 };

@@ -28,9 +28,10 @@ cudaStream_t stream_of(const CudaDevice& device) { return device.stream(); }
 
 CudaDevice::CudaDevice(int index, PlanOnly) : index_(index), plans_(std::make_shared<PlanCache>()) {}
 
-CudaDevice::CudaDevice(int index, std::shared_ptr<PlanCache> plans, bool has_own_kernels)
+CudaDevice::CudaDevice(int index, std::shared_ptr<PlanCache> plans, const BackendSettings& settings)
     : index_(index),
-      has_own_kernels_(has_own_kernels),
+      has_own_kernels_(settings.has_own_kernels),
+      compares_ways_(settings.compares_ways),
       context_(std::make_shared<PrimaryContext>(index)),
       plans_(std::move(plans)) {
   const ContextGuard guard(*context_);

@@ -21,7 +21,7 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   struct PlanOnly {};
 
   // Without own kernels, those that must prove themselves (fastest_way.h) are left out.
-  CudaDevice(int index, std::shared_ptr<PlanCache> plans, bool has_own_kernels);
+  CudaDevice(int index, std::shared_ptr<PlanCache> plans, const BackendSettings& settings);
   CudaDevice(int index, PlanOnly);
   ~CudaDevice() override;
 
@@ -60,12 +60,13 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   int multiprocessors() const { return multiprocessors_; }
   size_t shared_bytes() const { return static_cast<size_t>(shared_bytes_); }  // that a block may have
   bool has_own_kernels() const { return has_own_kernels_; }
+  bool compares_ways() const { return compares_ways_; }
   bool is_hopper() const { return is_hopper_; }  // of compute capability 9.0
   const ContextPtr& context() const { return context_; }
 
  private:
   const int index_;
-  const bool has_own_kernels_ = true;
+  const bool has_own_kernels_ = true, compares_ways_ = false;
   const ContextPtr context_;  // null: plan only
   std::shared_ptr<PlanCache> plans_;
   // Those that use the stream end before it.

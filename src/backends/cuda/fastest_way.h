@@ -40,7 +40,7 @@ struct Way {
 struct Output {
   size_t place;  // among the problem's tensors
   // Returns how the result differs from the expected one; empty: only by rounding. Both are of f32,
-  // or of bytes, as numbers. None: the norms of difference.h decide.
+  // f64, i64 or bytes, as numbers. None: the norms of difference.h decide.
   std::function<std::string(const std::vector<float>& found, const std::vector<float>& expected)> compare = {};
   double unit = 1.0 / 256;  // of the norms: one of the last place of bf16
 };
@@ -48,6 +48,7 @@ struct Output {
 struct Problem {
   std::string what;                 // begins messages: "conv2d 'stem' on cuda:0"
   std::string text;                 // op, types, shapes, settings: under which it is remembered
+  std::string plain = {};           // without what other kernels add: its best engine is the same; empty: the text
   std::vector<TensorType> tensors;  // the node's, which have the ids 1 and on
   std::vector<Output> outputs;      // of those that are written
   LaunchWay prepare = {};           // after the noise: makes inputs that belong together; empty: none
@@ -57,6 +58,7 @@ struct Problem {
 class FastestWay {
  public:
   // Takes the way that device.plans() remembers, else measures the ways now, on memory of its own.
+  // If the best way without own kernels is remembered, only this way and own kernels are measured.
   // A single way without a graph is taken as it is, before last resorts. UNSUPPORTED if no way is
   // possible. On a device for planning only, nothing is measured, and nothing can run: the first
   // way is named, and has its scratch.
@@ -77,7 +79,7 @@ class FastestWay {
 
  private:
   FastestWay() = default;
-  bool recall(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways);
+  bool recall(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways, const std::string& place);
   void measure(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways);
   void launch(void* scratch, cudaStream_t stream);
   bool is_large() const;  // wants much workspace

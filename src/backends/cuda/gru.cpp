@@ -15,13 +15,15 @@ struct Gru {
   ScratchLedger scratch{kScratchAlignment};
   RecurrentProducts products;
   size_t input_sums, state_sums;  // [n, t, 3 h], [n, 3 h]
+  size_t flags;                   // of teams
 
   Gru(const CudaDevice& device, const KernelRequest& request)
       : s(RecurrentSizes::of(request.graph, request.node)),
         multiprocessors(device.multiprocessors()),
         products(device, request, s, scratch),
         input_sums(scratch.take_floats(s.batch * s.steps * s.rows)),
-        state_sums(scratch.take_floats(s.batch * s.rows)) {}
+        state_sums(scratch.take_floats(s.batch * s.rows)),
+        flags(scratch.take(recurrent_flag_bytes(multiprocessors))) {}
 
   void run_steps(const Arguments& a, cudaStream_t stream) const {
     float* const of_input = scratch_at(a, input_sums);
@@ -43,10 +45,10 @@ struct Gru {
     }
   }
 
-  void run_at_once(const Arguments& a, cudaStream_t stream) const {
+  void run_at_once(const Arguments& a, bool by_teams, cudaStream_t stream) const {
     float* const of_input = scratch_at(a, input_sums);
     products.of_input(a, of_input, stream);
-    gru_sequence(sequence_of(s, a, kGruStates, of_input), multiprocessors, stream);
+    (by_teams ? gru_teams : gru_sequence)(sequence_of(s, a, kGruStates, of_input, flags), multiprocessors, stream);
   }
 };
 
@@ -58,6 +60,7 @@ struct GruGradient {
   ScratchLedger scratch{kScratchAlignment};
   RecurrentGradientProducts products;
   size_t dinput, dstate, dstate_now, dh;  // [n, t, 3 h] twice, [n, 3 h]; [n, h] if it is not an output
+  size_t flags;                           // of teams
 
   GruGradient(const CudaDevice& device, const KernelRequest& request)
       : s(RecurrentSizes::of(request.graph, request.node)),
@@ -66,7 +69,8 @@ struct GruGradient {
         dinput(scratch.take_floats(s.batch * s.steps * s.rows)),
         dstate(scratch.take_floats(s.batch * s.steps * s.rows)),
         dstate_now(scratch.take_floats(s.batch * s.rows)),
-        dh(scratch.take_floats(products.made.state ? 0 : s.batch * s.hidden)) {}
+        dh(scratch.take_floats(products.made.state ? 0 : s.batch * s.hidden)),
+        flags(scratch.take(recurrent_flag_bytes(multiprocessors))) {}
 
   void run_steps(const Arguments& a, cudaStream_t stream) const {
     const RecurrentGradients& made = products.made;
@@ -90,10 +94,10 @@ struct GruGradient {
     products.of_sequence(a, a.in<float>(recurrent_gradient::y(kGruStates)), of_input, of_state, stream);
   }
 
-  void run_at_once(const Arguments& a, cudaStream_t stream) const {
+  void run_at_once(const Arguments& a, bool by_teams, cudaStream_t stream) const {
     float *const of_input = scratch_at(a, dinput), *const of_state = scratch_at(a, dstate);
-    gru_sequence_gradient(sequence_gradient_of(s, products.made, a, kGruStates, of_input, of_state), multiprocessors,
-                          stream);
+    (by_teams ? gru_teams_gradient : gru_sequence_gradient)(
+        sequence_gradient_of(s, products.made, a, kGruStates, of_input, of_state, flags), multiprocessors, stream);
     products.of_sequence(a, a.in<float>(recurrent_gradient::y(kGruStates)), of_input, of_state, stream);
   }
 };

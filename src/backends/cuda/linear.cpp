@@ -43,10 +43,10 @@ bool is_worth_measuring(const Product& p) {
 // The ways of cuBLASLt. A launch has `count` tensors, and then scratch.
 std::vector<Way> cublaslt_ways(const CudaDevice& device, const KernelRequest& request, const Product& product,
                                bool is_measured, size_t count, const Rest& rest) {
-  constexpr int kTried = 6;
+  constexpr int kMost = 64;  // more than cuBLASLt names
   if (device.is_plan_only()) return {{.name = "any", .describe = {}, .maker = kMaker}};
   std::vector<Way> ways;
-  for (auto& made : make_matmuls(device, request, product, is_measured ? kTried : 1)) {
+  for (auto& made : make_matmuls(device, request, product, is_measured ? kMost : 1)) {
     const size_t workspace_bytes = workspace_of(made);
     const std::shared_ptr<Matmul> matmul = std::move(made);
     const bool has_rest = rest.launch && !matmul->has_epilogue();

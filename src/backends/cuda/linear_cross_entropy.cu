@@ -156,7 +156,7 @@ bool takes_linear_cross_entropy(const TensorType& x, const TensorType& weight) {
          static_cast<int64_t>(weight.bytes()) <= kMostWeightBytes;
 }
 
-KernelChoice select_linear_cross_entropy(CudaDevice& device, const KernelRequest& request) {
+ClassifierKernel classifier_kernel(CudaDevice& device, const KernelRequest& request) {
   const TensorType &x = input_type(request, operands::x), &weight = input_type(request, operands::weight);
   const Attributes& attributes = request.node.attributes;
   const Labels form(output_type(request, operands::dy).shape, attributes);
@@ -169,12 +169,13 @@ KernelChoice select_linear_cross_entropy(CudaDevice& device, const KernelRequest
   if (!device.is_plan_only())
     arrived = std::make_shared<Buffer>(
         device.allocate(sizeof(unsigned), text(request.node.op, " '", request.node.name, "'")));
-  auto kernel = with_type(x.dtype, [&](auto zero) {
+  const size_t scratch_bytes = blocks * (sizeof(double) + sizeof(int64_t));
+  return with_type(x.dtype, [&](auto zero) {
     using T = decltype(zero);
-    return with_pack<T>(features, [&](auto pack) -> std::unique_ptr<Kernel> {
+    return with_pack<T>(features, [&](auto pack) -> ClassifierKernel {
       constexpr int kN = decltype(pack)::value;
       using P = Pack<T, kN>;
-      return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
+      const auto launch = [=](const Arguments& a, cudaStream_t stream) {
         auto* const parts = static_cast<double*>(a.scratch);
         const Operands<T, kN> o{.x = a.in<P>(operands::x),
                                 .weights = a.in<P>(operands::weight),
@@ -192,12 +193,10 @@ KernelChoice select_linear_cross_entropy(CudaDevice& device, const KernelRequest
                                 .has_relu = has_relu};
         linear_cross_entropy_kernel<T, kN>
             <<<blocks, kBlock, weight_bytes, stream>>>(o, form, Factor(a, scale, operands::kLoss));
-      });
+      };
+      return {launch, scratch_bytes};
     });
   });
-  KernelChoice choice = plain_choice(request, "cuda:own:linear_cross_entropy", std::move(kernel));
-  choice.scratch_bytes = blocks * (sizeof(double) + sizeof(int64_t));
-  return choice;
 }
 
 }  // namespace troika::cuda

@@ -14,13 +14,14 @@ struct Lstm {
   int multiprocessors;
   ScratchLedger scratch{kScratchAlignment};
   RecurrentProducts products;
-  size_t sums;  // [n, 4 h], the state's part
+  size_t sums, flags;  // [n, 4 h], the state's part; of teams
 
   Lstm(const CudaDevice& device, const KernelRequest& request)
       : s(RecurrentSizes::of(request.graph, request.node)),
         multiprocessors(device.multiprocessors()),
         products(device, request, s, scratch),
-        sums(scratch.take_floats(s.batch * s.rows)) {}
+        sums(scratch.take_floats(s.batch * s.rows)),
+        flags(scratch.take(recurrent_flag_bytes(multiprocessors))) {}
 
   void run_steps(const Arguments& a, cudaStream_t stream) const {
     float* const gates = a.out<float>(recurrent::gates(kLstmStates));
@@ -44,10 +45,10 @@ struct Lstm {
     }
   }
 
-  void run_at_once(const Arguments& a, cudaStream_t stream) const {
+  void run_at_once(const Arguments& a, bool by_teams, cudaStream_t stream) const {
     float* const gates = a.out<float>(recurrent::gates(kLstmStates));
     products.of_input(a, gates, stream);
-    lstm_sequence(sequence_of(s, a, kLstmStates, gates), multiprocessors, stream);
+    (by_teams ? lstm_teams : lstm_sequence)(sequence_of(s, a, kLstmStates, gates, flags), multiprocessors, stream);
   }
 };
 
@@ -59,6 +60,7 @@ struct LstmGradient {
   ScratchLedger scratch{kScratchAlignment};
   RecurrentGradientProducts products;
   size_t dsums, dsums_now, dh, dc;  // [n, t, 4 h], [n, 4 h]; [n, h] if they are not outputs
+  size_t flags;                     // of teams
 
   LstmGradient(const CudaDevice& device, const KernelRequest& request)
       : s(RecurrentSizes::of(request.graph, request.node)),
@@ -67,7 +69,8 @@ struct LstmGradient {
         dsums(scratch.take_floats(s.batch * s.steps * s.rows)),
         dsums_now(scratch.take_floats(s.batch * s.rows)),
         dh(scratch.take_floats(products.made.state ? 0 : s.batch * s.hidden)),
-        dc(scratch.take_floats(products.made.state ? 0 : s.batch * s.hidden)) {}
+        dc(scratch.take_floats(products.made.state ? 0 : s.batch * s.hidden)),
+        flags(scratch.take(recurrent_flag_bytes(multiprocessors))) {}
 
   void run_steps(const Arguments& a, cudaStream_t stream) const {
     const RecurrentGradients& made = products.made;
@@ -92,10 +95,10 @@ struct LstmGradient {
     products.of_sequence(a, a.in<float>(recurrent_gradient::y(kLstmStates)), of_sums, of_sums, stream);
   }
 
-  void run_at_once(const Arguments& a, cudaStream_t stream) const {
+  void run_at_once(const Arguments& a, bool by_teams, cudaStream_t stream) const {
     float* const of_sums = scratch_at(a, dsums);
-    lstm_sequence_gradient(sequence_gradient_of(s, products.made, a, kLstmStates, of_sums, nullptr), multiprocessors,
-                           stream);
+    (by_teams ? lstm_teams_gradient : lstm_sequence_gradient)(
+        sequence_gradient_of(s, products.made, a, kLstmStates, of_sums, nullptr, flags), multiprocessors, stream);
     products.of_sequence(a, a.in<float>(recurrent_gradient::y(kLstmStates)), of_sums, of_sums, stream);
   }
 };

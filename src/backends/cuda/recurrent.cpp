@@ -16,6 +16,8 @@ std::unique_ptr<Matmul> make_f32_matmul(const CudaDevice& device, const KernelRe
   return make_matmul(device, request, product);
 }
 
+unsigned* flags_at(const Arguments& a, size_t offset) { return reinterpret_cast<unsigned*>(scratch_at(a, offset)); }
+
 }  // namespace
 
 RecurrentProducts::RecurrentProducts(const CudaDevice& device, const KernelRequest& request, const RecurrentSizes& s,
@@ -74,7 +76,8 @@ void RecurrentGradientProducts::of_sequence(const Arguments& a, const float* y, 
     sum_rows(DType::f32, dstate, dbias_hh, s_.batch * s_.steps, s_.rows, scratch_at(a, sums_), stream);
 }
 
-RecurrentSequence sequence_of(const RecurrentSizes& s, const Arguments& a, size_t states, const float* of_input) {
+RecurrentSequence sequence_of(const RecurrentSizes& s, const Arguments& a, size_t states, const float* of_input,
+                              size_t flags) {
   const bool has_c = states > 1;
   return {.n = s.batch,
           .t = s.steps,
@@ -89,11 +92,13 @@ RecurrentSequence sequence_of(const RecurrentSizes& s, const Arguments& a, size_
           .c = has_c ? a.out<float>(recurrent::every_c(states)) : nullptr,
           .y = a.out<float>(recurrent::y),
           .last_c = has_c ? a.out<float>(recurrent::last_states + 1) : nullptr,
-          .last_h = a.out<float>(recurrent::last_states)};
+          .last_h = a.out<float>(recurrent::last_states),
+          .flags = flags_at(a, flags)};
 }
 
 RecurrentSequenceGradient sequence_gradient_of(const RecurrentSizes& s, const RecurrentGradients& made,
-                                               const Arguments& a, size_t states, float* dinput, float* dstate) {
+                                               const Arguments& a, size_t states, float* dinput, float* dstate,
+                                               size_t flags) {
   const bool has_c = states > 1;
   return {.n = s.batch,
           .t = s.steps,
@@ -110,42 +115,8 @@ RecurrentSequenceGradient sequence_gradient_of(const RecurrentSizes& s, const Re
           .dinput = dinput,
           .dstate = dstate,
           .dfirst_h = made.state ? a.out<float>(made.states_at) : nullptr,
-          .dfirst_c = made.state && has_c ? a.out<float>(made.states_at + 1) : nullptr};
-}
-
-namespace {
-
-constexpr size_t kAbsent = ~size_t{0};
-
-}  // namespace
-
-NodeTensors::NodeTensors(const KernelRequest& request) : outputs_(request.node.outputs.size()) {
-  for (const ValueId id : request.node.inputs) places_.push_back(id == kNoValue ? kAbsent : first_output_++);
-}
-
-std::vector<TensorType> NodeTensors::types(const KernelRequest& request) const {
-  std::vector<TensorType> types;
-  for (const auto* ids : {&request.node.inputs, &request.node.outputs})
-    for (const ValueId id : *ids)
-      if (id != kNoValue) types.push_back(request.graph.type(id));
-  return types;
-}
-
-std::array<void*, NodeTensors::kMost> NodeTensors::of(const Arguments& arguments) const {
-  std::array<void*, kMost> tensors = {};
-  for (size_t i = 0; i < places_.size(); ++i)
-    if (places_[i] != kAbsent) tensors[places_[i]] = arguments.inputs[i];
-  std::copy(arguments.outputs.begin(), arguments.outputs.end(),
-            tensors.begin() + static_cast<ptrdiff_t>(first_output_));
-  return tensors;
-}
-
-void NodeTensors::restore(void* const* tensors, Arguments& arguments) const {
-  arguments.inputs.resize(places_.size());
-  for (size_t i = 0; i < places_.size(); ++i)
-    arguments.inputs[i] = places_[i] == kAbsent ? nullptr : tensors[places_[i]];
-  arguments.outputs.assign(tensors + first_output_, tensors + first_output_ + outputs_);
-  arguments.scratch = tensors[first_output_ + outputs_];
+          .dfirst_c = made.state && has_c ? a.out<float>(made.states_at + 1) : nullptr,
+          .flags = flags_at(a, flags)};
 }
 
 Problem recurrent_problem(const CudaDevice& device, const KernelRequest& request, const NodeTensors& tensors,

@@ -1,11 +1,11 @@
 // The products of recurrent layers (lstm, gru), which their kernels share.
 #pragma once
 
-#include <array>
 #include <memory>
 
 #include "backends/cuda/fastest_choice.h"
 #include "backends/cuda/matmul.h"
+#include "backends/cuda/node_tensors.h"
 #include "backends/cuda/recurrent_sequence.h"
 #include "backends/cuda/recurrent_step.h"
 #include "core/text.h"
@@ -63,36 +63,20 @@ class RecurrentGradientProducts {
   size_t workspace_, before_, sums_;
 };
 
-// All steps of a node, from the input's part of its sums on. `states`: h, or h and c.
-RecurrentSequence sequence_of(const RecurrentSizes& s, const Arguments& a, size_t states, const float* of_input);
+// All steps of a node, from the input's part of its sums on. `states`: h, or h and c. `flags`: the
+// offset of teams' flags in the scratch.
+RecurrentSequence sequence_of(const RecurrentSizes& s, const Arguments& a, size_t states, const float* of_input,
+                              size_t flags);
 RecurrentSequenceGradient sequence_gradient_of(const RecurrentSizes& s, const RecurrentGradients& made,
-                                               const Arguments& a, size_t states, float* dinput, float* dstate);
-
-// A node's inputs and outputs as the tensors of a problem, in this order, without absent ones.
-class NodeTensors {
- public:
-  static constexpr size_t kMost = 20;
-
-  explicit NodeTensors(const KernelRequest& request);
-  std::vector<TensorType> types(const KernelRequest& request) const;
-  size_t place_of_input(size_t i) const { return places_[i]; }
-  size_t place_of_output(size_t i) const { return first_output_ + i; }
-
-  std::array<void*, kMost> of(const Arguments& arguments) const;
-  // The arguments of a run from its tensors, after which there is scratch.
-  void restore(void* const* tensors, Arguments& arguments) const;
-
- private:
-  std::vector<size_t> places_;  // of inputs; kAbsent
-  size_t first_output_ = 0, outputs_;
-};
+                                               const Arguments& a, size_t states, float* dinput, float* dstate,
+                                               size_t flags);
 
 // `states`: h, or h and c. `gates`: the input that has the gates of a gradient, or 0.
 Problem recurrent_problem(const CudaDevice& device, const KernelRequest& request, const NodeTensors& tensors,
                           size_t gates);
 
 // The answer of a body with scratch: everything plain. Its steps are launches of their own, or one
-// launch if states are small. `op`: what its products serve.
+// launch. `op`: what its products serve.
 template <typename Body>
 KernelChoice recurrent_choice(CudaDevice& device, const KernelRequest& request, const char* op, Body body) {
   const auto shared = std::make_shared<Body>(std::move(body));
@@ -110,12 +94,15 @@ KernelChoice recurrent_choice(CudaDevice& device, const KernelRequest& request, 
        .launch = launch_by([](const Body& b, const Arguments& a, cudaStream_t s) { b.run_steps(a, s); }),
        .scratch_bytes = scratch_bytes,
        .maker = "cublaslt"}};
-  if (takes_recurrent_sequence(shared->s.hidden, device.shared_bytes()))
-    ways.push_back({.name = "sequence1",
-                    .describe = {},
-                    .launch = launch_by([](const Body& b, const Arguments& a, cudaStream_t s) { b.run_at_once(a, s); }),
-                    .scratch_bytes = scratch_bytes,
-                    .must_prove = true});
+  const auto add_at_once = [&](const char* name, bool by_teams) {
+    const auto run = [by_teams](const Body& b, const Arguments& a, cudaStream_t s) { b.run_at_once(a, by_teams, s); };
+    ways.push_back(
+        {.name = name, .describe = {}, .launch = launch_by(run), .scratch_bytes = scratch_bytes, .must_prove = true});
+  };
+  const RecurrentSizes& s = shared->s;
+  if (takes_recurrent_sequence(s.hidden, device.shared_bytes())) add_at_once("sequence1", false);
+  if (takes_recurrent_teams(s.rows == 4 * s.hidden, s.batch, s.hidden, device.multiprocessors(), device.shared_bytes()))
+    add_at_once("teams1", true);
   return fastest_choice(device, request, recurrent_problem(device, request, tensors, Body::kGatesInput), ways,
                         plain_choice, [=](const Arguments& a, cudaStream_t) { return tensors.of(a); });
 }

@@ -1,7 +1,12 @@
 // The gates of lstm and gru for one number of a state at one step, and their gradients. In f32.
 #pragma once
 
+#include <cstdint>
+
 namespace troika::cuda {
+
+// p[at], or zero.
+__device__ inline float value_at(const float* p, int64_t at) { return p ? p[at] : 0.0f; }
 
 __device__ inline float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 

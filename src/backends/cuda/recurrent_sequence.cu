@@ -23,9 +23,6 @@ namespace {
 constexpr int kMostHeld = 64, kHeldOfMany = 52;  // numbers of weights in registers; if there are more
 constexpr size_t kMostStaticBytes = 8 << 10;     // of shared memory: what threads of a block exchange
 
-// p[at], or zero.
-__device__ inline float value_at(const float* p, int64_t at) { return p ? p[at] : 0.0f; }
-
 // Sizes of a kernel for states of up to kHidden numbers, with kSamples samples in a block.
 template <typename Cell, int kHidden, int kSamples>
 struct Form {

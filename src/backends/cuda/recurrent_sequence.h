@@ -1,5 +1,6 @@
-// All steps of a small lstm or gru in one launch, forward and backward, apart from the products of
-// all steps at once. Host functions that launch kernels on a stream.
+// All steps of an lstm or gru in one launch, forward and backward, apart from the products of all
+// steps at once. Host functions that launch kernels on a stream. With small states, a block has
+// whole samples. With wide ones, a team of blocks shares them.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,6 +21,7 @@ struct RecurrentSequence {
   float* gates;                    // [n, t, 4 h], what the gradient needs
   float *c, *y;                    // [n, t, h]
   float *last_c, *last_h;          // [n, h]
+  unsigned* flags;                 // of teams: recurrent_flag_bytes(); otherwise not used
 };
 
 struct RecurrentSequenceGradient {
@@ -31,6 +33,7 @@ struct RecurrentSequenceGradient {
   const float *dlast_h, *dlast_c;  // [n, h], of the last states; may be null
   float *dinput, *dstate;          // [n, t, rows], of either part of the sums; dstate may be null: the same
   float *dfirst_h, *dfirst_c;      // [n, h]; may be null: not wanted
+  unsigned* flags;                 // as forward
 };
 
 // Whether a block may have as much shared memory as they need, `shared_bytes` at most.
@@ -40,5 +43,15 @@ void lstm_sequence(const RecurrentSequence& sequence, int multiprocessors, cudaS
 void lstm_sequence_gradient(const RecurrentSequenceGradient& sequence, int multiprocessors, cudaStream_t stream);
 void gru_sequence(const RecurrentSequence& sequence, int multiprocessors, cudaStream_t stream);
 void gru_sequence_gradient(const RecurrentSequenceGradient& sequence, int multiprocessors, cudaStream_t stream);
+
+// Whether the GPU has room for teams, all of whose blocks run at once: for states of 129 to 512
+// numbers, and few samples.
+bool takes_recurrent_teams(bool is_lstm, int64_t n, int64_t hidden, int multiprocessors, size_t shared_bytes);
+size_t recurrent_flag_bytes(int multiprocessors);
+
+void lstm_teams(const RecurrentSequence& sequence, int multiprocessors, cudaStream_t stream);
+void lstm_teams_gradient(const RecurrentSequenceGradient& sequence, int multiprocessors, cudaStream_t stream);
+void gru_teams(const RecurrentSequence& sequence, int multiprocessors, cudaStream_t stream);
+void gru_teams_gradient(const RecurrentSequenceGradient& sequence, int multiprocessors, cudaStream_t stream);
 
 }  // namespace troika::cuda

@@ -65,12 +65,24 @@ class RecurrentSequenceTest : public KernelTest<Case, 70> {
     return std::make_unique<Memory<float>>(static_cast<size_t>(count) + kAfter, stream_);
   }
 
-  // Runs with one sample per block, twice, and with two: the same bits. Then the outputs must be
-  // near what is expected, and nothing may be written after them.
+  std::unique_ptr<Memory<unsigned>> poisoned_flags() const {
+    auto flags = std::make_unique<Memory<unsigned>>(recurrent_flag_bytes(kMultiprocessors) / sizeof(unsigned), stream_);
+    flags->poison();
+    return flags;
+  }
+
+  // Runs with one sample per block, twice, and with two: the same bits. With wide states, teams
+  // have more samples at last. Then the outputs must be near what is expected, and nothing may be
+  // written after them.
   template <typename Run>
   void expect(Run run, const std::vector<Memory<float>*>& outputs, const std::vector<std::vector<double>>& expected) {
     std::vector<std::vector<float>> first;
-    for (const int multiprocessors : {1000, 1000, 1}) {
+    const int many = by_teams_ ? kMultiprocessors : 1000, few = by_teams_ ? kMultiprocessors / 2 : 1;
+    for (const int multiprocessors : {many, many, few}) {
+      if (by_teams_)
+        ASSERT_TRUE(takes_recurrent_teams(c_.is_lstm, n_, hidden_, multiprocessors, kShared));
+      else
+        ASSERT_TRUE(takes_recurrent_sequence(hidden_, kShared));
       for (Memory<float>* output : outputs) output->poison();
       run(multiprocessors);
       for (size_t i = 0; i < outputs.size(); ++i) {
@@ -90,8 +102,10 @@ class RecurrentSequenceTest : public KernelTest<Case, 70> {
     }
   }
 
-  static constexpr size_t kAfter = 32;
+  static constexpr size_t kAfter = 32, kShared = 163 << 10;
+  static constexpr int kMultiprocessors = 64;
   const Case c_ = GetParam();
+  const bool by_teams_ = c_.hidden > 128;
   const int64_t n_ = c_.n, t_ = c_.t, hidden_ = c_.hidden, rows_ = c_.gates() * c_.hidden;
   const int64_t states_ = n_ * hidden_, values_ = n_ * t_ * hidden_;
 };
@@ -99,12 +113,12 @@ class RecurrentSequenceTest : public KernelTest<Case, 70> {
 std::vector<double> zeros(int64_t count) { return std::vector<double>(static_cast<size_t>(count)); }
 
 TEST_P(RecurrentSequenceTest, EqualsPlainLoops) {
-  ASSERT_TRUE(takes_recurrent_sequence(hidden_, 163 << 10));
   const Numbers of_input = random(n_ * t_ * rows_), weights = random(rows_ * hidden_, 0.4f), bias_ih = optional(rows_),
                 bias_hh = optional(rows_), first_h = optional(states_),
                 first_c = c_.is_lstm ? optional(states_) : Numbers();
   const auto gates = output(4 * values_), c = output(values_), y = output(values_), last_c = output(states_),
              last_h = output(states_);
+  const auto flags = poisoned_flags();
   std::vector<double> gates_e = zeros(4 * values_), c_e = zeros(values_), y_e = zeros(values_),
                       last_c_e = zeros(states_), last_h_e = zeros(states_);
   for (int64_t n = 0; n < n_; ++n) {
@@ -160,7 +174,8 @@ TEST_P(RecurrentSequenceTest, EqualsPlainLoops) {
                       .c = nullptr,
                       .y = y->get(),
                       .last_c = nullptr,
-                      .last_h = last_h->get()};
+                      .last_h = last_h->get(),
+                      .flags = flags->get()};
   std::vector<Memory<float>*> outputs = {gates.get(), y.get(), last_h.get()};
   std::vector<std::vector<double>> expected = {gates_e, y_e, last_h_e};
   if (c_.is_lstm) {
@@ -169,8 +184,8 @@ TEST_P(RecurrentSequenceTest, EqualsPlainLoops) {
     outputs.insert(outputs.end(), {c.get(), last_c.get()});
     expected.insert(expected.end(), {c_e, last_c_e});
   }
-  expect([&](int multiprocessors) { (c_.is_lstm ? lstm_sequence : gru_sequence)(s, multiprocessors, stream_); },
-         outputs, expected);
+  const auto run = by_teams_ ? (c_.is_lstm ? lstm_teams : gru_teams) : c_.is_lstm ? lstm_sequence : gru_sequence;
+  expect([&](int multiprocessors) { run(s, multiprocessors, stream_); }, outputs, expected);
 }
 
 TEST_P(RecurrentSequenceTest, HasTheGradientOfPlainLoops) {
@@ -183,6 +198,7 @@ TEST_P(RecurrentSequenceTest, HasTheGradientOfPlainLoops) {
                 dlast_c = optional(states_);
   const auto dinput = output(n_ * t_ * rows_), dstate = output(n_ * t_ * rows_), dfirst_h = output(states_),
              dfirst_c = output(states_);
+  const auto flags = poisoned_flags();
   std::vector<double> dinput_e = zeros(n_ * t_ * rows_), dstate_e = dinput_e, dfirst_h_e = zeros(states_),
                       dfirst_c_e = zeros(states_);
   const Numbers &values = c_.is_lstm ? c : y, &first = c_.is_lstm ? first_c : first_h;
@@ -249,7 +265,8 @@ TEST_P(RecurrentSequenceTest, HasTheGradientOfPlainLoops) {
                               .dinput = dinput->get(),
                               .dstate = c_.is_lstm ? nullptr : dstate->get(),
                               .dfirst_h = nullptr,
-                              .dfirst_c = nullptr};
+                              .dfirst_c = nullptr,
+                              .flags = flags->get()};
   std::vector<Memory<float>*> outputs = {dinput.get()};
   std::vector<std::vector<double>> expected = {dinput_e};
   if (!c_.is_lstm) {
@@ -266,22 +283,24 @@ TEST_P(RecurrentSequenceTest, HasTheGradientOfPlainLoops) {
       expected.push_back(dfirst_c_e);
     }
   }
-  expect(
-      [&](int multiprocessors) {
-        (c_.is_lstm ? lstm_sequence_gradient : gru_sequence_gradient)(s, multiprocessors, stream_);
-      },
-      outputs, expected);
+  const auto run = by_teams_    ? (c_.is_lstm ? lstm_teams_gradient : gru_teams_gradient)
+                   : c_.is_lstm ? lstm_sequence_gradient
+                                : gru_sequence_gradient;
+  expect([&](int multiprocessors) { run(s, multiprocessors, stream_); }, outputs, expected);
 }
 
 // Each form, whole and not; fewer steps than are loaded ahead, and more; an odd number of samples.
-INSTANTIATE_TEST_SUITE_P(Sizes, RecurrentSequenceTest,
-                         testing::Values(Case{true, 3, 5, 128}, Case{false, 3, 5, 128}, Case{true, 2, 6, 64},
-                                         Case{false, 2, 6, 64}, Case{true, 5, 11, 32}, Case{false, 5, 11, 32},
-                                         Case{true, 3, 4, 100}, Case{false, 1, 3, 67}, Case{true, 3, 9, 33, false},
-                                         Case{false, 3, 9, 33, false}, Case{true, 7, 1, 1}, Case{false, 4, 2, 3},
-                                         Case{true, 2, 3, 17, false}, Case{false, 3, 2, 50}, Case{true, 2, 1, 100},
-                                         Case{true, 3, 4, 48, false}, Case{false, 2, 3, 20, false}),
-                         testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(
+    Sizes, RecurrentSequenceTest,
+    testing::Values(Case{true, 3, 5, 128}, Case{false, 3, 5, 128}, Case{true, 2, 6, 64}, Case{false, 2, 6, 64},
+                    Case{true, 5, 11, 32}, Case{false, 5, 11, 32}, Case{true, 3, 4, 100}, Case{false, 1, 3, 67},
+                    Case{true, 3, 9, 33, false}, Case{false, 3, 9, 33, false}, Case{true, 7, 1, 1},
+                    Case{false, 4, 2, 3}, Case{true, 2, 3, 17, false}, Case{false, 3, 2, 50}, Case{true, 2, 1, 100},
+                    Case{true, 3, 4, 48, false}, Case{false, 2, 3, 20, false}, Case{true, 18, 3, 130},
+                    Case{false, 18, 3, 130}, Case{true, 5, 3, 256}, Case{false, 5, 2, 256}, Case{true, 5, 3, 300},
+                    Case{false, 5, 3, 300}, Case{true, 2, 4, 512}, Case{false, 1, 2, 512}, Case{true, 4, 3, 129, false},
+                    Case{false, 6, 4, 137, false}, Case{true, 3, 1, 200, false}, Case{false, 3, 1, 260}),
+    testing::PrintToStringParamName());
 
 TEST(RecurrentSequences, AreThoseOfSmallStates) {
   constexpr size_t kShared = 163 << 10;
@@ -289,6 +308,20 @@ TEST(RecurrentSequences, AreThoseOfSmallStates) {
   EXPECT_FALSE(takes_recurrent_sequence(129, kShared));
   EXPECT_TRUE(takes_recurrent_sequence(64, 48 << 10));
   EXPECT_FALSE(takes_recurrent_sequence(65, 99 << 10)) << "weights have no room";
+}
+
+TEST(RecurrentSequences, AreOfTeamsWithWideStatesAndFewSamples) {
+  constexpr size_t kShared = 163 << 10;
+  EXPECT_FALSE(takes_recurrent_teams(true, 1, 128, 132, kShared));
+  EXPECT_TRUE(takes_recurrent_teams(true, 1, 129, 132, kShared));
+  EXPECT_FALSE(takes_recurrent_teams(true, 1, 513, 132, kShared));
+  EXPECT_TRUE(takes_recurrent_teams(true, 256, 256, 132, kShared));
+  EXPECT_FALSE(takes_recurrent_teams(true, 257, 256, 132, kShared)) << "16 teams have 16 samples each at most";
+  EXPECT_TRUE(takes_recurrent_teams(false, 192, 256, 132, kShared));
+  EXPECT_FALSE(takes_recurrent_teams(false, 193, 256, 132, kShared)) << "a gru's blocks have fewer threads";
+  EXPECT_TRUE(takes_recurrent_teams(true, 64, 512, 132, kShared));
+  EXPECT_FALSE(takes_recurrent_teams(true, 64, 512, 132, 99 << 10)) << "gradients of 16 samples have no room";
+  EXPECT_FALSE(takes_recurrent_teams(true, 1, 512, 31, kShared)) << "a team has 32 blocks";
 }
 
 }  // namespace

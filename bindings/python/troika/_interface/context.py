@@ -69,8 +69,8 @@ class ContextOptions(typing.TypedDict, total=False):
     # The most detailed level that reaches log; unset: LogLevel.WARNING.
     log_level: LogLevel | str
     # 1: environment variables of the library hold for fields that are not set: TROIKA_LOG,
-    # TROIKA_BACKEND_DIR, TROIKA_CACHE_DIR, TROIKA_OWN_KERNELS and TROIKA_DUMP (docs/threads.md). 0
-    # (default): none of them is read.
+    # TROIKA_BACKEND_DIR, TROIKA_CACHE_DIR, TROIKA_OWN_KERNELS, TROIKA_LEAVE_OUT and TROIKA_DUMP
+    # (docs/threads.md). 0 (default): none of them is read.
     use_environment: bool
     # The backends that the context may use, separated by commas: "cpu", "cuda". NULL (default):
     # all. A backend is loaded when one of its devices is first asked for.

@@ -48,8 +48,8 @@ pub struct troika_context_options {
     /// [`TROIKA_LOG_WARNING`](crate::TROIKA_LOG_WARNING).
     pub log_level: i32,
     /// 1: environment variables of the library hold for fields that are not set: `TROIKA_LOG`,
-    /// `TROIKA_BACKEND_DIR`, `TROIKA_CACHE_DIR`, `TROIKA_OWN_KERNELS` and `TROIKA_DUMP`
-    /// (docs/threads.md). 0 (default): none of them is read.
+    /// `TROIKA_BACKEND_DIR`, `TROIKA_CACHE_DIR`, `TROIKA_OWN_KERNELS`, `TROIKA_LEAVE_OUT` and
+    /// `TROIKA_DUMP` (docs/threads.md). 0 (default): none of them is read.
     pub use_environment: i32,
     /// Called with `log_user` after the last log line, when the context and all that was made from
     /// it are destroyed. If [`troika_context_create`](crate::troika_context_create) fails, it is

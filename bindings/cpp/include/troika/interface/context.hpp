@@ -25,8 +25,8 @@ struct ContextOptions {
   /** The most detailed level that reaches log; unset: LogLevel::warning. */
   LogLevel log_level = detail::initial<LogLevel, &troika_context_options::log_level>();
   /** 1: environment variables of the library hold for fields that are not set: TROIKA_LOG,
-   *  TROIKA_BACKEND_DIR, TROIKA_CACHE_DIR, TROIKA_OWN_KERNELS and TROIKA_DUMP (docs/threads.md).
-   *  0 (default): none of them is read. */
+   *  TROIKA_BACKEND_DIR, TROIKA_CACHE_DIR, TROIKA_OWN_KERNELS, TROIKA_LEAVE_OUT and TROIKA_DUMP
+   *  (docs/threads.md). 0 (default): none of them is read. */
   bool use_environment = detail::initial<bool, &troika_context_options::use_environment>();
   /** The backends that the context may use, separated by commas: "cpu", "cuda". NULL (default):
    *  all. A backend is loaded when one of its devices is first asked for. */

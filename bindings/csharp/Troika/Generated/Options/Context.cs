@@ -31,8 +31,8 @@ namespace Troika
         public LogLevel? LogLevel { get; set; }
 
         /// <summary>true: environment variables of the library hold for fields that are not set:
-        /// TROIKA_LOG, TROIKA_BACKEND_DIR, TROIKA_CACHE_DIR, TROIKA_OWN_KERNELS and TROIKA_DUMP
-        /// (docs/threads.md). false (default): none of them is read.</summary>
+        /// TROIKA_LOG, TROIKA_BACKEND_DIR, TROIKA_CACHE_DIR, TROIKA_OWN_KERNELS, TROIKA_LEAVE_OUT
+        /// and TROIKA_DUMP (docs/threads.md). false (default): none of them is read.</summary>
         public bool UseEnvironment { get; set; }
 
         /// <summary>The backends that the context may use, separated by commas: "cpu", "cuda". null

@@ -31,8 +31,8 @@ pub struct ContextOptions {
     /// [`LogLevel::Warning`](crate::LogLevel::Warning).
     pub log_level: Option<LogLevel>,
     /// `true`: environment variables of the library hold for fields that are not set: `TROIKA_LOG`,
-    /// `TROIKA_BACKEND_DIR`, `TROIKA_CACHE_DIR`, `TROIKA_OWN_KERNELS` and `TROIKA_DUMP`
-    /// (docs/threads.md). `false` (default): none of them is read.
+    /// `TROIKA_BACKEND_DIR`, `TROIKA_CACHE_DIR`, `TROIKA_OWN_KERNELS`, `TROIKA_LEAVE_OUT` and
+    /// `TROIKA_DUMP` (docs/threads.md). `false` (default): none of them is read.
     pub use_environment: bool,
     /// The backends that the context may use, separated by commas: "cpu", "cuda". `None` (default):
     /// all. A backend is loaded when one of its devices is first asked for.
