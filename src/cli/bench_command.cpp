@@ -150,18 +150,22 @@ double total_mib(const troika_memory_info& memory) {
          (1 << 20);
 }
 
-// Returns the rates of each device, each measured once. Operations on tensors have no TF32.
+// Returns the rates of each device, each measured once. Operations on tensors have no TF32: tensor
+// cores multiply it half as fast as bf16, and CPUs compute in f32.
 std::vector<MeasuredRates> rates_of(const Context& context, const std::vector<troika_device>& devices,
                                     int32_t precision) {
-  const int32_t dtype = precision == TROIKA_PRECISION_TF32   ? 0
-                        : precision == TROIKA_PRECISION_BF16 ? TROIKA_DTYPE_BF16
-                        : precision == TROIKA_PRECISION_F16  ? TROIKA_DTYPE_F16
-                                                             : TROIKA_DTYPE_F32;
   std::map<int32_t, MeasuredRates> of_kinds;
   std::vector<MeasuredRates> rates;
   for (const troika_device device : devices) {
     const auto [found, is_new] = of_kinds.try_emplace(device.kind);
-    if (is_new) found->second = measure_rates(context, device, dtype);
+    if (is_new) {
+      const bool is_tf32 = precision == TROIKA_PRECISION_TF32 && device.kind == TROIKA_DEVICE_CUDA;
+      found->second = measure_rates(context, device,
+                                    precision == TROIKA_PRECISION_BF16 || is_tf32 ? TROIKA_DTYPE_BF16
+                                    : precision == TROIKA_PRECISION_F16           ? TROIKA_DTYPE_F16
+                                                                                  : TROIKA_DTYPE_F32);
+      if (is_tf32) found->second.operations_per_second /= 2;
+    }
     rates.push_back(found->second);
   }
   return rates;

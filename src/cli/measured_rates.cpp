@@ -51,7 +51,6 @@ MeasuredRates measure_rates(const Context& context, troika_device device, int32_
     seconds = seconds_of_run(context, device, [&] { call(troika_tensor_add_in_place, a.get(), b.get(), 0.5); });
     return 3.0 * static_cast<double>(rows * kColumns) * sizeof(float) / seconds;
   });
-  if (dtype == 0) return rates;
   rates.operations_per_second = highest_rate(512, 8192, [&](int64_t n, double& seconds) {
     const Tensor a = random_tensor(context, device, dtype, n, n), b = random_tensor(context, device, dtype, n, n);
     seconds = seconds_of_run(context, device, [&] {

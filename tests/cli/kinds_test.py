@@ -46,6 +46,13 @@ def a_profile_has_the_times_of_the_gpu(folder):
     assert total and abs(float(total[1]) - sum(float(time) for time, _, _ in launches)) < 0.001 * (len(launches) + 1), text
 
 
+def a_profile_in_tf32_has_parts_of_a_peak(folder):
+    text = run("bench", "--model", "mlp", "--batch", 16, "--devices", "cuda:0", "--precision", "tf32", "--steps", 2, "--windows", 1,
+               "--profile")
+    assert int(re.search(r"; of the (\d+) GFLOPS of large products\n", text)[1]) > 0, text
+    assert re.search(r" GFLOPS +\d+ %  replica 0  linear fc1 ", text), text
+
+
 def a_profile_of_several_replicas_has_the_times_of_the_gpu(folder):
     text = run("bench", "--model", "mlp", "--batch", 16, "--devices", "cuda:0,cuda:0", "--steps", 2, "--windows", 1, "--profile")
     for replica in "01":

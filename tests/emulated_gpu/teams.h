@@ -21,8 +21,9 @@ inline void wait_for_flag(const unsigned* flag, unsigned round) {
 }
 
 template <typename... Parameters, typename... Values>
-void launch_together(void (*kernel)(Parameters...), dim3 blocks, int threads, size_t shared_bytes, cudaStream_t stream,
-                     const Values&... values) {
+void launch_together(void (*kernel)(Parameters...), dim3 blocks, int threads, size_t shared_bytes, size_t most_bytes,
+                     cudaStream_t stream, const Values&... values) {
+  if (shared_bytes > most_bytes) emulated_gpu::stop("a launch has more shared memory than its kernel may have");
   const bool is_faulty = emulated_gpu::loses_block_with(__PRETTY_FUNCTION__);
   emulated_gpu::launch_with_instructions(
       reinterpret_cast<const void*>(kernel), blocks, dim3(static_cast<unsigned>(threads)), shared_bytes, true, stream,

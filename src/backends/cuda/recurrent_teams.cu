@@ -326,8 +326,10 @@ void launch(const Sequence& sequence, int multiprocessors, cudaStream_t stream) 
       else
         return teams_kernel<Cell, kHidden>;
     }();
+    constexpr int kOperands = kIsGradient ? Cell::kGates : 1;
     launch_together(kernel, dim3(static_cast<unsigned>(teams.teams * teams.blocks)), F::kThreads,
-                    F::shared_bytes(teams.samples, kIsGradient ? Cell::kGates : 1), stream, sequence, teams);
+                    F::shared_bytes(teams.samples, kOperands), F::shared_bytes(F::kLimit, kOperands), stream, sequence,
+                    teams);
   });
 }
 
@@ -336,7 +338,7 @@ bool takes(int64_t n, int64_t hidden, int multiprocessors, size_t shared_bytes) 
   return with_hidden(hidden, [&]<int kHidden>() {
     using F = Form<Cell, kHidden>;
     const Teams teams = teams_for<F>(n, hidden, multiprocessors);
-    return teams.teams > 0 && F::shared_bytes(teams.samples, Cell::kGates) <= shared_bytes;
+    return teams.teams > 0 && F::shared_bytes(F::kLimit, Cell::kGates) <= shared_bytes;
   });
 }
 

@@ -21,12 +21,12 @@ __device__ inline void wait_for_flag(const unsigned* flag, unsigned round) {
   } while (found < round);
 }
 
-// Launches a kernel all of whose blocks run at once.
+// Launches a kernel all of whose blocks run at once. `most_bytes`: of shared memory, in any launch
+// of the kernel: the attribute belongs to the kernel, and other threads may launch it, too.
 template <typename... Parameters, typename... Values>
-void launch_together(void (*kernel)(Parameters...), dim3 blocks, int threads, size_t shared_bytes, cudaStream_t stream,
-                     const Values&... values) {
-  check_launch(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)));
+void launch_together(void (*kernel)(Parameters...), dim3 blocks, int threads, size_t shared_bytes, size_t most_bytes,
+                     cudaStream_t stream, const Values&... values) {
+  check_launch(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(most_bytes)));
   cudaLaunchAttribute cooperative{};
   cooperative.id = cudaLaunchAttributeCooperative;
   cooperative.val.cooperative = 1;
